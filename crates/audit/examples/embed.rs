@@ -1,5 +1,5 @@
-//! A ledger inside a service of your own, with codes of its own: typed payloads, entries that are found, sealed and proved, and
-//! what becomes of one that somebody changes. No database, no web.
+//! An audit log inside your own service, with your own event codes: typed payloads, and entries that are searched,
+//! sealed and proved. One entry is then tampered with and detected. Needs neither a database nor a web server.
 //!
 //! `cargo run -p audit --example embed`
 
@@ -49,7 +49,7 @@ impl EventData for InvoiceVoided {
     }
 }
 
-/// A change answers with its value and what the ledger is to say about it: there is no way to forget it.
+/// Returns the result together with its audit event, so that the event cannot be forgotten.
 fn pay(invoice: &str, cents: u64) -> Audited<String> {
     Audited::new(format!("receipt of {invoice}"), Event::new(invoice, &InvoicePaid { cents }))
 }
@@ -59,7 +59,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let env = Arc::new(SystemEnv::default());
     let tenant = TenantId::new(&*env);
     let ctx = Ctx::new(env.clone(), tenant.clone(), Actor::system("billing"));
-    // From the master key come the keys of MACs, which each entry gets when it is appended, and those of checkpoints.
+    // The master key yields the keys for the entries' MACs and the keys for checkpoints.
     let masters = MasterKeys::new(vec![("k1".into(), Secret::new(vec![7; 32]))])?;
     let (keys, entry_keys) = (CheckpointKeys::derive(&masters), EntryKeys::derive(&masters));
     let mut ledger = MemoryAuditLog::new(entry_keys.clone());
@@ -75,14 +75,14 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     ledger.append(&[Entry::new(&ctx, voided)]).await?;
     println!("{}", receipts.join(", "));
 
-    // Found by code, as people write it.
+    // Search by code.
     let catalog = Catalog::new().with::<InvoicePaid>().with::<InvoiceVoided>();
     let paid = Filter::default().with_actions("ACCOUNT_INVOICE_PAID", &catalog)?;
     let found = find(&mut ledger, &paid, None, 50).await?;
     println!("{} invoices were paid", found.entries.len());
     assert_eq!(found.entries.len(), 3);
 
-    // Sealed now and then, by one task: each entry gets its place, and the whole is signed.
+    // A background task seals entries periodically: each gets its position, and the log is signed.
     let now = env.now();
     let lease = Lease { owner: "billing".into(), now, until: now.plus_millis(3_000) };
     let policy = SealPolicy { checkpoints: &keys, entries: &entry_keys, accepts_missing_macs: false };
@@ -90,12 +90,12 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let note = ledger.checkpoint().ok_or("something was sealed")?.to_owned();
     println!("{sealed} entries are sealed:\n{note}");
 
-    // Whoever pulls the log goes on where they ended, and misses nothing.
+    // A follower continues where it stopped and misses no entry.
     let page = follow(&mut ledger, &Filter::default(), 0, 3).await?;
     let rest = follow(&mut ledger, &Filter::default(), page.next, 3).await?;
     assert_eq!((page.entries.len(), rest.entries.len()), (3, 1));
 
-    // Proved to somebody who has nothing but the public key.
+    // Prove an entry to someone who has only the public key.
     let public = keys.of(tenant.as_str());
     let checkpoint = Checkpoint::verified(&note, &public)?;
     let (place, entry) = page.entries.first().ok_or("a first entry")?;
@@ -105,7 +105,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     assert!(verify_inclusion(&leaf, *place, checkpoint.size, &path, &checkpoint.root));
     println!("{} stands at place {place}, proved by {} hashes", entry.entry.id, path.len());
 
-    // And changed behind its back.
+    // Tamper with an entry.
     let verifying = VerifyKeys { checkpoints: &public, entries: Some(&entry_keys), retired: &[] };
     assert_eq!(verify(&mut ledger, tenant.as_str(), verifying, vec![checkpoint.clone()]).await?.count, 0);
     if let Some(entry) = ledger.tamper().get_mut(&entry.entry.id) {

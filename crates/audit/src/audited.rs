@@ -1,35 +1,35 @@
-//! The answer of a unit of work that changes something.
+//! The result of a unit of work that makes changes.
 
 use crate::Event;
 
-/// Why a committed unit of work leaves no entry. Few and reasoned; storage holds it to its word.
+/// Why a committed unit of work records no audit entry. Storage rejects a false claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unaudited {
-    /// The resource already was as asked.
+    /// The resource already had the requested state.
     NothingChanged,
-    /// An attempt was counted; what came of it is entered by itself.
+    /// An attempt was counted. Its outcome has its own entry.
     AttemptCounted,
-    /// The statement belongs to a change that records itself.
+    /// The statement belongs to a change that has an entry.
     PartOfChange,
-    /// A step of a ceremony: its end is entered.
+    /// A step of a multi-step process, whose end has an entry.
     StepTaken,
-    /// When and from where a credential was last used.
+    /// The last use of a credential was stored.
     LastUse,
-    /// The unit of work has entered what it had to.
+    /// The unit of work has recorded its entries itself.
     Entered,
-    /// Entries got their places in the log.
+    /// Entries were sealed.
     Sealed,
-    /// What the ledger has said already is carried out.
+    /// Carries out what an earlier entry has announced.
     Announced,
-    /// Events were told to those who want to know, or are about to be: that is no event.
+    /// Webhook deliveries were created or sent, which are not audited.
     Delivered,
-    /// Somebody looked after something, and found it as it was; or took away what is over.
+    /// Maintenance that changed nothing, or that purged expired rows.
     LookedAfter,
 }
 
-/// A value together with what the ledger has to say about how it came about.
+/// A value together with the audit events of the change that produced it.
 ///
-/// There is no way to make one without an event or a reason, and no way to commit without one.
+/// It cannot be created without an event or a reason, and a change cannot be committed without it.
 #[must_use = "an audited value is what a unit of work answers with"]
 #[derive(Debug)]
 pub struct Audited<T> {
@@ -38,39 +38,39 @@ pub struct Audited<T> {
 }
 
 impl<T> Audited<T> {
-    /// A value that came about by `event`.
+    /// Creates a value with its event.
     pub fn new(value: T, event: Event) -> Self {
         Self { value, events: vec![event] }
     }
 
-    /// A further event of the same change.
+    /// Adds an event of the same change.
     pub fn and(mut self, event: Event) -> Self {
         self.events.push(event);
         self
     }
 
-    /// Further events of the same change.
+    /// Adds events of the same change.
     pub fn with(mut self, events: impl IntoIterator<Item = Event>) -> Self {
         self.events.extend(events);
         self
     }
 
-    /// The same with another value.
+    /// Converts the value.
     pub fn map<U>(self, other: impl FnOnce(T) -> U) -> Audited<U> {
         Audited { value: other(self.value), events: self.events }
     }
 
-    /// A value that leaves no entry, and why.
+    /// Creates a value without an event, for the given reason.
     pub fn without(value: T, _reason: Unaudited) -> Self {
         Self { value, events: Vec::new() }
     }
 
-    /// The events of a change; without any it says [`Unaudited::NothingChanged`].
+    /// Creates a value with the events of a change. No events means [`Unaudited::NothingChanged`].
     pub fn of_changes(value: T, events: Vec<Event>) -> Self {
         Self { value, events }
     }
 
-    /// The value and its events.
+    /// Returns the value and its events.
     pub fn into_parts(self) -> (T, Vec<Event>) {
         (self.value, self.events)
     }

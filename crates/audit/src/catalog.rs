@@ -1,27 +1,27 @@
-//! The registry of event kinds.
+//! The registry of event types.
 
 use serde_json::{Value, json};
 use utoipa::PartialSchema;
 
 use crate::EventData;
 
-/// What the catalog says about one kind of event.
+/// The description of an event type.
 #[derive(Debug, Clone)]
 pub struct EventSpec {
-    /// The audit code, which is also the event type of webhooks.
+    /// The audit code, which is also the webhook event type.
     pub code: &'static str,
-    /// What has happened, in one sentence for people.
+    /// A sentence that says what happened.
     pub description: &'static str,
-    /// The type of the resource it is about.
+    /// The type of the affected resource.
     pub resource_type: &'static str,
-    /// JSON Schema of a whole payload.
+    /// JSON Schema of the complete payload.
     pub schema: Value,
-    /// A whole payload.
+    /// An example of the complete payload.
     pub example: Value,
 }
 
 impl EventSpec {
-    /// Reads everything from the kind itself.
+    /// Collects the description from the event type.
     pub fn of<D: EventData>() -> Self {
         Self {
             code: D::CODE,
@@ -69,29 +69,29 @@ fn payload_schema(code: &str, resource_type: &str, data: impl serde::Serialize) 
     })
 }
 
-/// All kinds of events a service can enter, in the order they were added.
+/// All event types of a service, in the order they were added.
 #[derive(Debug, Clone, Default)]
 pub struct Catalog(Vec<EventSpec>);
 
 impl Catalog {
-    /// An empty catalog.
+    /// Creates an empty catalog.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a kind.
+    /// Adds an event type.
     #[must_use]
     pub fn with<D: EventData>(mut self) -> Self {
         self.0.push(EventSpec::of::<D>());
         self
     }
 
-    /// The code of each kind.
+    /// Returns the code of each event type.
     pub fn codes(&self) -> impl Iterator<Item = &'static str> {
         self.0.iter().map(|spec| spec.code)
     }
 
-    /// Every event kind, ordered by code.
+    /// Returns all event types, in the order they were added.
     pub fn specs(&self) -> &[EventSpec] {
         &self.0
     }

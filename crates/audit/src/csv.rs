@@ -1,4 +1,4 @@
-//! Entries as CSV (RFC 4180), harmless to spreadsheets.
+//! Formats entries as CSV (RFC 4180) that is safe to open in spreadsheets.
 
 use std::borrow::Cow;
 
@@ -6,14 +6,14 @@ use csv::{Terminator, WriterBuilder};
 
 use crate::ListedEntry;
 
-/// The first line.
+/// The header line.
 pub const HEADER: &str =
     "id,timestamp,actorId,actorType,actorName,action,resourceType,resourceId,ip,metadata\r\n";
 
-/// What a spreadsheet takes for the beginning of a formula, if only spaces stand before it.
+/// Characters that start a formula in a spreadsheet, possibly after spaces.
 const BEGINS_FORMULA: [char; 11] = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
 
-/// Adds the line of an entry.
+/// Appends the line of an entry.
 pub fn line(out: &mut Vec<u8>, listed: &ListedEntry) {
     let entry = &listed.entry;
     let timestamp = entry.timestamp.to_string();
@@ -32,14 +32,14 @@ pub fn line(out: &mut Vec<u8>, listed: &ListedEntry) {
     record(out, &cells);
 }
 
-/// Adds a line with these values.
+/// Appends a line with these values.
 fn record(out: &mut Vec<u8>, cells: &[&str]) {
     let mut writer = WriterBuilder::new().terminator(Terminator::CRLF).buffer_capacity(512).from_writer(out);
-    // A vector takes all that is written to it.
+    // Writing to a vector cannot fail.
     let _written = writer.write_record(cells.iter().map(|cell| harmless(cell).into_owned()));
 }
 
-/// The value, with an apostrophe before what a spreadsheet would take for a formula.
+/// Prefixes a value with an apostrophe if a spreadsheet would take it for a formula.
 fn harmless(value: &str) -> Cow<'_, str> {
     if value.trim_start_matches(' ').starts_with(BEGINS_FORMULA) {
         Cow::Owned(format!("'{value}"))
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_are_quoted_where_they_have_to_be_and_are_no_formulas() {
+    fn cells_are_quoted_and_formulas_are_escaped() {
         for (value, cell) in [
             ("", ""),
             ("plain", "plain"),

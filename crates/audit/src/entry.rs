@@ -1,4 +1,4 @@
-//! One line of the ledger.
+//! Audit entries.
 
 use std::net::IpAddr;
 
@@ -9,7 +9,7 @@ use crate::{
     leaf::{SALT_LEN, commitment, leaf},
 };
 
-/// Marks ids of entries.
+/// Marks ids of audit entries.
 #[derive(Debug, Clone, Copy)]
 pub enum AuditEntry {}
 impl Kind for AuditEntry {
@@ -18,18 +18,18 @@ impl Kind for AuditEntry {
 /// `aud_…`
 pub type AuditId = Id<AuditEntry>;
 
-/// An event with who, when and from where, as it is written in the transaction of the change.
+/// An event with its actor, time and origin, written in the transaction of the change.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
     /// `aud_…`
     pub id: AuditId,
-    /// Whose ledger it is in.
+    /// The tenant whose audit log contains the entry.
     pub tenant: TenantId,
     /// When the operation began.
     pub timestamp: Timestamp,
-    /// Who caused the event.
+    /// The actor.
     pub actor: Actor,
-    /// The client's address, where there was a client and it is known.
+    /// The client's address, if there is a client and its address is known.
     pub ip: Option<IpAddr>,
     /// The event and its data.
     pub event: Event,
@@ -38,7 +38,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// The entry of `event` in the operation `ctx`.
+    /// Creates the entry of `event` in the operation `ctx`.
     pub fn new(ctx: &Ctx, event: Event) -> Self {
         let mut salt = vec![0; SALT_LEN];
         ctx.env.fill(&mut salt);
@@ -53,8 +53,8 @@ impl Entry {
         }
     }
 
-    /// The RFC 6962 leaf hash over: tenant, id, timestamp (RFC 3339, milliseconds), actor type, actor
-    /// id, action, resource type, resource id, commitment to the address, payload.
+    /// Computes the RFC 6962 leaf hash over: tenant, id, timestamp (RFC 3339, milliseconds), actor type, actor id,
+    /// action, resource type, resource id, commitment to the address, payload.
     pub fn leaf(&self) -> [u8; 32] {
         let ip = self.ip.map(|ip| ip.to_string());
         leaf([
@@ -71,7 +71,7 @@ impl Entry {
         ])
     }
 
-    /// The entry as it is stored: with its leaf hash and its MAC. An error where there is no key.
+    /// Returns the entry as stored, with its leaf hash and MAC. Fails if there is no key.
     pub fn stored(&self, keys: &EntryKeys) -> StoreResult<StoredEntry> {
         let leaf = self.leaf();
         let mac = keys.sign(self.tenant.as_str(), self.id.as_str(), &leaf);
@@ -94,7 +94,7 @@ impl Entry {
     }
 }
 
-/// An entry as it was read back.
+/// A stored entry.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredEntry {
     /// `aud_…`
@@ -111,22 +111,23 @@ pub struct StoredEntry {
     pub resource_type: String,
     /// ID of the resource.
     pub resource_id: String,
-    /// Client address; erased after the address retention.
+    /// The client's address; `None` if unknown or erased.
     pub ip: Option<String>,
     /// The payload as JSON text.
     pub metadata: String,
-    /// The leaf hash as it was written.
+    /// The leaf hash that was stored with the entry.
     pub leaf: [u8; 32],
-    /// The key of the commitment to the address; gone when that was erased.
+    /// The key of the commitment to the address; `None` once the address is erased.
     pub salt: Option<Vec<u8>>,
-    /// The commitment to an address that was erased.
+    /// The commitment to an erased address.
     pub ip_commitment: Option<Vec<u8>>,
-    /// The MAC over id and leaf hash; `None` in entries of a version that made none.
+    /// The MAC over id and leaf hash; `None` in entries of a version without MACs.
     pub mac: Option<EntryMac>,
 }
 
 impl StoredEntry {
-    /// The leaf hash of what the entry says now, in this tenant's ledger; `None` where an address cannot be verified.
+    /// Computes the leaf hash of the entry's current content in this tenant's audit log. `None` if the address cannot
+    /// be verified.
     pub fn content_leaf(&self, tenant: &str) -> Option<[u8; 32]> {
         let commitment = self.commitment()?;
         Some(leaf([
@@ -143,7 +144,7 @@ impl StoredEntry {
         ]))
     }
 
-    /// What the address is committed to, empty where there was none; `None` where it cannot be verified.
+    /// Returns the commitment to the address, empty if there is none. `None` if it cannot be verified.
     pub fn commitment(&self) -> Option<Vec<u8>> {
         match (&self.ip, &self.ip_commitment) {
             (None, None) => Some(Vec::new()),
@@ -176,8 +177,8 @@ mod tests {
     }
 
     #[test]
-    fn the_leaf_is_the_documented_hash() {
-        // The same computed by hand, field by field.
+    fn leaf_matches_the_documented_hash() {
+        // Computed again, field by field.
         let entry = entry();
         let mut bytes = vec![0_u8];
         let key = ring::hmac::Key::new(ring::hmac::HMAC_SHA256, &entry.salt);
@@ -204,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn every_field_moves_the_leaf() {
+    fn every_field_affects_the_leaf() {
         let original = entry();
         let changes: [fn(&mut Entry); 6] = [
             |e| e.timestamp = Timestamp::from_unix_millis(0),

@@ -1,33 +1,33 @@
-//! Why a search, a checkpoint or an export is not read.
+//! Errors of searches, checkpoints and exports.
 
 use crate::MAX_CODES;
 use crate::MAX_TEXT;
 use std::io;
 
-/// What is looked for in `action` is not written as it has to be.
+/// Why a search filter is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FilterError {
-    /// Not a list of codes and prefixes.
+    /// `action` is not a list of codes and prefixes.
     #[error("{0:?} is neither a code nor a beginning of codes with * at its end")]
     Action(String),
-    /// More codes than are looked for at once.
+    /// Too many codes.
     #[error("{MAX_CODES} codes at most")]
     Actions,
-    /// Too long to be looked for.
+    /// The text is too long.
     #[error("{MAX_TEXT} characters at most")]
     Text,
 }
 
-/// Why a note is no checkpoint that somebody has signed.
+/// Why a note is not a valid signed checkpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NoteError {
-    /// Not written as a note.
+    /// The note is malformed.
     #[error("not a checkpoint")]
     Malformed,
-    /// No signature by a key that is asked for.
+    /// The note has no signature of a known key.
     #[error("not signed with a key that is known")]
     UnknownKey,
-    /// A signature that is none.
+    /// The signature is invalid.
     #[error("the signature is wrong")]
     Signature,
 }
@@ -38,10 +38,10 @@ pub enum ExportError {
     /// It cannot be read.
     #[error("{0}")]
     Read(#[from] io::Error),
-    /// Its first line is no checkpoint: it was made without proofs.
+    /// The first line is no checkpoint, because the export was made without proofs.
     #[error("the first line is no checkpoint: export with format=ndjson&proofs=true")]
     NoCheckpoint,
-    /// The checkpoint is not signed as it should be.
+    /// The checkpoint's signature is invalid.
     #[error("the checkpoint: {0}")]
     Note(#[from] NoteError),
 }

@@ -1,30 +1,30 @@
-//! What happened, before it is known who did it and when.
+//! Events, without actor and time.
 
 use serde::Serialize;
 use utoipa::PartialSchema;
 
-/// One kind of event: its code, words, typed payload and example stand in one place, the implementor.
+/// An event type: the implementor holds its code, description, typed payload and example.
 ///
-/// The payload holds ids and names of changed fields, never personal values: it goes to webhooks and
-/// stays in the ledger when a person is erased.
+/// The payload contains ids and names of changed fields, but never personal values, because it is sent to webhooks
+/// and stays in the audit log after a user's data is erased.
 pub trait EventData: Serialize + PartialSchema {
     /// `ACCOUNT_<THING>_<PAST PARTICIPLE>`; never renamed.
     const CODE: &'static str;
-    /// One sentence for the catalog.
+    /// A description in one sentence.
     const DESCRIPTION: &'static str;
-    /// The type of the resource it is about, such as `user`.
+    /// The type of the affected resource, such as `user`.
     const RESOURCE_TYPE: &'static str;
-    /// A resource id as it stands in examples.
+    /// A resource id for examples.
     const EXAMPLE_ID: &'static str;
 
-    /// Id and type of an actor as they stand in examples.
+    /// An actor's id and type for examples.
     const EXAMPLE_ACTOR: (&'static str, &'static str) = ("sct_01jz1111111111111111111111", "SCIM");
 
-    /// A payload as a subscriber would see it.
+    /// Returns an example payload.
     fn example() -> Self;
 }
 
-/// Something that happened to a resource, ready to be entered.
+/// An event about a resource, ready to be recorded.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Event {
     /// The audit code.
@@ -38,13 +38,13 @@ pub struct Event {
 }
 
 impl Event {
-    /// An event about the resource of this id.
+    /// Creates an event about the resource with this id.
     pub fn new<D: EventData>(resource_id: impl Into<String>, data: &D) -> Self {
         Self {
             code: D::CODE,
             resource_type: D::RESOURCE_TYPE,
             resource_id: resource_id.into(),
-            // A payload is a struct of strings, numbers and flags: it always has a JSON form.
+            // Serialization cannot fail: payloads consist of strings, numbers and flags.
             data: serde_json::to_string(data).unwrap_or_else(|_| String::from("{}")),
         }
     }

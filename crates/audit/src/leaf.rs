@@ -1,16 +1,16 @@
-//! The hash of one entry.
+//! The leaf hash of an entry.
 //!
-//! `SHA-256(0x00 | field | field | …)` (RFC 6962 §2.1's leaf prefix), each field preceded by its length
-//! in bytes as eight big-endian bytes, in the order of [`Entry::leaf`](crate::Entry::leaf). Personal
-//! values enter as HMAC-SHA256 under a salt kept beside the entry: when the salt is erased the value
-//! can no longer be confirmed, and the hash still stands.
+//! `SHA-256(0x00 | field | field | …)` (the leaf prefix of RFC 6962 §2.1). Each field is preceded by its length as
+//! eight big-endian bytes, in the order of [`Entry::leaf`](crate::Entry::leaf). Personal values are included as
+//! HMAC-SHA256 under a salt stored with the entry. Erasing the salt makes the value unconfirmable, while the hash
+//! stays valid.
 
 use ring::{digest, hmac};
 
-/// Bytes of a salt.
+/// Length of a salt, in bytes.
 pub(crate) const SALT_LEN: usize = 16;
 
-/// The hash of these fields, each behind its length.
+/// Hashes these fields, each after its length.
 pub(crate) fn leaf(fields: [&[u8]; 10]) -> [u8; 32] {
     let mut context = digest::Context::new(&digest::SHA256);
     context.update(&[0]);
@@ -23,7 +23,7 @@ pub(crate) fn leaf(fields: [&[u8]; 10]) -> [u8; 32] {
     leaf
 }
 
-/// The commitment to a personal value; empty when there is none.
+/// Computes the commitment to a personal value; empty if there is none.
 pub(crate) fn commitment(salt: &[u8], value: Option<&str>) -> Vec<u8> {
     let Some(value) = value else { return Vec::new() };
     hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, salt), value.as_bytes()).as_ref().to_vec()

@@ -1,16 +1,17 @@
-//! The audit ledger: what an entry is, how it is hashed, how entries are found, and the one registry of
-//! event codes from which the catalog, the API description and the documentation are generated.
+//! The audit log: entries, their hashes, searches, and the registry of event codes from which the catalog, the API
+//! description and the documentation are generated.
 //!
-//! A change is not finished without its entry: a unit of work answers with an [`Audited`] value,
-//! which holds at least one [`Event`], or says in [`Unaudited`] why there is none. Each entry is
-//! hashed alone when it is written ([`Entry::leaf`]); sealing into a Merkle log happens off the path ([`log`]).
+//! A change is incomplete without its entry: a unit of work returns an [`Audited`] value, which holds at least one
+//! [`Event`] or states in [`Unaudited`] why there is none. Each entry is hashed when it is written ([`Entry::leaf`]).
+//! Sealing into a Merkle tree happens later in the background ([`log`]).
 //!
 //! # What the MAC protects against
 //!
-//! Each entry has a message authentication code ([`EntryMac`]), made when it is appended with a key that is not in the database
-//! ([`EntryKeys`]). Sealing accepts an entry only with a valid MAC, so a writer of the database without the key cannot add
-//! an entry to the log, copy one under another id or into another tenant, or change one that waits to be sealed. The MAC does
-//! not prevent the removal of an entry before it is sealed, and nothing protects against a holder of the key.
+//! Each entry has a message authentication code ([`EntryMac`]), computed when it is appended with a key that is not
+//! in the database ([`EntryKeys`]). Sealing accepts only entries with a valid MAC. So someone who can write to the
+//! database but lacks the key cannot add an entry to the log, copy one under another id or to another tenant, or
+//! change an unsealed one. The MAC does not prevent the deletion of an entry before it is sealed, and does not
+//! protect against a holder of the key.
 //!
 //! ```
 //! use audit::{Event, events::users::UserDeactivated};

@@ -1,8 +1,9 @@
-//! Message authentication codes (MACs) of entries: who can write to the database cannot write an entry without the key.
+//! Message authentication codes (MACs) of entries. Forging an entry takes the key, not only write access to the
+//! database.
 //!
-//! `HMAC-SHA256(key, "gatehouse audit entry" | 0x00 | length of id | id | leaf)`, the length as eight big-endian bytes. The key
-//! is derived by HKDF-SHA256 (RFC 5869) from a master key, for one tenant. The leaf hash covers every member of the entry and
-//! only a commitment to its personal values, so the MAC stays valid when these are erased.
+//! `HMAC-SHA256(key, "gatehouse audit entry" | 0x00 | length of id | id | leaf)`, with the length as eight big-endian
+//! bytes. The key is derived by HKDF-SHA256 (RFC 5869) from a master key, for one tenant. The leaf hash covers all
+//! members of the entry, but only a commitment to personal values, so the MAC stays valid when these are erased.
 
 use std::{
     collections::HashMap,
@@ -15,29 +16,29 @@ use ring::{hkdf, hmac};
 
 use crate::log::Hash;
 
-/// Tenants whose derived keys are kept. When there are more, all are derived again.
+/// Maximum number of tenants whose derived keys are cached. Beyond it, the cache is cleared.
 const CACHED_TENANTS: usize = 4096;
-/// Separates these MACs from any other use of HMAC with the same key.
+/// Separates these MACs from other uses of HMAC with the same key.
 const LABEL: &[u8] = b"gatehouse audit entry\0";
 
-/// The MAC of an entry as it is stored with it.
+/// The MAC that is stored with an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EntryMac {
     /// The id of the master key.
     pub key: String,
-    /// 32 bytes; of another length it is valid for nothing.
+    /// The tag: 32 bytes. Any other length is invalid.
     pub tag: Vec<u8>,
 }
 
-/// Why a MAC does not prove that an entry was written with the key.
+/// Why a MAC is not valid for an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum MacProblem {
-    /// There is none.
+    /// The MAC is missing.
     Missing,
-    /// It names a key that is not in the key ring.
+    /// The key is unknown.
     UnknownKey,
-    /// It was not made of this entry with the key it names.
+    /// The MAC does not match this entry and key.
     Wrong,
 }
 
@@ -54,7 +55,7 @@ impl fmt::Display for MacProblem {
 /// The keys of one tenant, newest first.
 type TenantKeys = Arc<[(String, hmac::Key)]>;
 
-/// Master keys, newest first, and the keys of tenants that were derived from them.
+/// The master keys, newest first, and a cache of the keys derived for tenants.
 #[derive(Default)]
 struct Ring {
     masters: Vec<(String, hkdf::Prk)>,
@@ -65,7 +66,7 @@ impl Ring {
     fn derive(&self, tenant: &str) -> TenantKeys {
         let key = |(id, master): &(String, hkdf::Prk)| {
             let info = [tenant.as_bytes()];
-            // The length asked for is the hash's own, which is never too long.
+            // This cannot fail: the requested length is that of the hash.
             let key = master.expand(&info, hmac::HMAC_SHA256).ok().map(hmac::Key::from)?;
             Some((id.clone(), key))
         };
@@ -86,14 +87,14 @@ impl Ring {
     }
 }
 
-/// Makes and verifies the MACs of entries. Clones share one key ring, so a rotation reaches all of them.
+/// Computes and verifies the MACs of entries. Clones share one key ring, so a rotation reaches all of them.
 ///
-/// The first key makes MACs, all verify.
+/// The first key computes MACs; all keys verify.
 #[derive(Clone, Default)]
 pub struct EntryKeys(Arc<RwLock<Arc<Ring>>>);
 
 impl EntryKeys {
-    /// Derives them from master keys with their ids, newest first.
+    /// Derives the keys from master keys with their ids, newest first.
     pub fn derive(masters: &MasterKeys) -> Self {
         let salt = hkdf::Salt::new(hkdf::HKDF_SHA256, b"gatehouse audit entries");
         let masters = masters.iter().map(|(id, master)| (id.to_owned(), salt.extract(master.expose())));
@@ -101,23 +102,23 @@ impl EntryKeys {
         Self(Arc::new(RwLock::new(Arc::new(ring))))
     }
 
-    /// Keys of a process that writes no entries: without a key nothing can be appended.
+    /// Creates an empty key ring, for processes that write no entries. Appending an entry then fails.
     pub fn none() -> Self {
         Self::default()
     }
 
-    /// Takes over the key ring of `other`, in all clones.
+    /// Adopts the key ring of `other`, in all clones.
     pub fn adopt(&self, other: &Self) {
         let ring = other.ring();
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = ring;
     }
 
-    /// Whether there is no key.
+    /// Returns whether there is no key.
     pub fn is_empty(&self) -> bool {
         self.ring().masters.is_empty()
     }
 
-    /// The MAC of an entry of this tenant, made with the newest key; `None` without a key.
+    /// Computes the MAC of an entry of this tenant with the newest key; `None` without a key.
     pub fn sign(&self, tenant: &str, id: &str, leaf: &Hash) -> Option<EntryMac> {
         let keys = self.ring().keys_of(tenant);
         let (key, secret) = keys.first()?;
@@ -166,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mac_is_valid_for_one_entry_of_one_tenant_under_its_key() {
+    fn mac_is_valid_only_for_its_entry_tenant_and_key() {
         let keys = EntryKeys::derive(&masters(&[("a", 1)]));
         let mac = keys.sign("ten_1", "aud_1", &[7; 32]).unwrap();
         let check = |keys: &EntryKeys, tenant, id, leaf, mac| keys.verify(tenant, id, leaf, mac);
@@ -183,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rotation_reaches_every_clone_and_older_keys_verify() {
+    fn rotation_reaches_every_clone_and_older_keys_verify() {
         let keys = EntryKeys::derive(&masters(&[("a", 1)]));
         let clone = keys.clone();
         let old = clone.sign("ten_1", "aud_1", &[7; 32]).unwrap();
@@ -193,9 +194,9 @@ mod tests {
     }
 
     #[test]
-    fn the_mac_is_the_documented_one() {
+    fn mac_matches_its_documentation() {
         let keys = EntryKeys::derive(&masters(&[("a", 1)]));
-        // HKDF and HMAC written out: extract, expand for one block, then the tag.
+        // HKDF and HMAC step by step: extract, expand for one block, then the tag.
         let hmac_of = |key: &[u8], message: &[u8]| {
             hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, key), message).as_ref().to_vec()
         };
@@ -206,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn derived_keys_are_kept_for_a_bounded_number_of_tenants() {
+    fn number_of_cached_tenant_keys_is_limited() {
         let keys = EntryKeys::derive(&masters(&[("a", 1)]));
         for number in 0..CACHED_TENANTS + 10 {
             keys.sign(&format!("ten_{number}"), "aud_1", &[7; 32]).unwrap();

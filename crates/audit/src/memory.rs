@@ -1,4 +1,4 @@
-//! A ledger that is gone with the process: for tests, and for services of one process.
+//! An in-memory audit log, for tests and for services that run as a single process.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -14,11 +14,11 @@ use crate::{
     store::{AuditQueryStore, AuditStore, SealStore, TreeStore, VerifyStore},
 };
 
-/// Keeps everything in memory. What holds it (a mutex) is what keeps changes apart.
+/// Keeps all entries in memory. The caller serializes changes, for example with a mutex.
 #[derive(Debug, Default)]
 pub struct MemoryAuditLog {
     keys: EntryKeys,
-    /// By their ids, which are in order of time.
+    /// Entries by id, which is in order of time.
     entries: BTreeMap<String, StoredEntry>,
     waiting: BTreeSet<String>,
     sealed: Vec<Sealed>,
@@ -30,7 +30,7 @@ pub struct MemoryAuditLog {
 }
 
 impl MemoryAuditLog {
-    /// An empty ledger whose entries get their MACs with these keys.
+    /// Creates an empty audit log whose entries get their MACs with these keys.
     pub fn new(keys: EntryKeys) -> Self {
         Self { keys, ..Self::default() }
     }
@@ -54,18 +54,17 @@ impl MemoryAuditLog {
         self.sealed.get(Range { start: range(from), end: range(end) }).unwrap_or_default()
     }
 
-    /// The newest signed checkpoint.
+    /// Returns the newest signed checkpoint.
     pub fn checkpoint(&self) -> Option<&str> {
         self.checkpoints.last().map(|(_, note)| note.as_str())
     }
 
-    /// The place of an entry in the log, once it is sealed.
+    /// Returns the position of an entry in the log, if it is sealed.
     pub fn sequence(&self, id: &str) -> Option<u64> {
         self.places.get(id).copied()
     }
 
-    /// The entries themselves, past all that watches over them: what becomes of a ledger that is changed behind its back is
-    /// tested with it.
+    /// Returns the entries for direct modification, bypassing all checks, to test the detection of tampering.
     pub fn tamper(&mut self) -> &mut BTreeMap<String, StoredEntry> {
         &mut self.entries
     }

@@ -1,4 +1,4 @@
-//! Finding entries: what is looked for, and pages of it.
+//! Searches of audit entries, and pages of results.
 
 use crate::error::FilterError;
 use crate::store::AuditQueryStore;
@@ -6,95 +6,95 @@ use kernel::{StoreResult, Timestamp};
 
 use crate::{Catalog, StoredEntry};
 
-/// Entries whose text is looked at for one page at most.
+/// Maximum number of entries that an unindexed search scans per page.
 pub const MAX_SCANNED: usize = 50_000;
-/// Entries whose text is looked at in one statement.
+/// Entries that an unindexed search scans per statement.
 const SCANNED_AT_ONCE: usize = 5_000;
-/// Codes of one search at most.
+/// Maximum number of codes per search.
 pub const MAX_CODES: usize = 200;
-/// Of more codes than this those of a time are gone through; of fewer, each is found by itself.
+/// With at most this many codes, each is found by its index. With more, entries are scanned by time.
 pub const CODES_BY_INDEX: usize = 24;
-/// Characters of a text that is looked for, at most.
+/// Maximum length of a search text, in characters.
 pub const MAX_TEXT: usize = 200;
 
-/// What entries are looked for: all that is said applies.
+/// A search filter. All conditions must match.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// The id of who acted.
+    /// The actor's id.
     pub actor: Option<String>,
-    /// Codes of what happened, in order and each once.
+    /// Event codes, sorted and unique.
     pub actions: Option<Vec<String>>,
     /// The type of the resource.
     pub resource_type: Option<String>,
     /// ID of the resource.
     pub resource_id: Option<String>,
-    /// In action, resource or metadata, small or capital letters alike (ASCII).
+    /// Text in action, resource or metadata. ASCII case is ignored.
     pub text: Option<String>,
-    /// From then on.
+    /// Earliest timestamp, inclusive.
     pub from: Option<Timestamp>,
     /// Latest timestamp, exclusive.
     pub to: Option<Timestamp>,
 }
 
-/// Where an entry stands in the ledger by time.
+/// The position of an entry in order of time.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {
     /// Timestamp of the entry.
     pub timestamp: Timestamp,
-    /// Which of those at the same time.
+    /// The entry's id, which orders entries with the same timestamp.
     pub id: String,
 }
 
-/// A part of the entries, newest first: those after a position, up to and with another.
+/// A range of entries, newest first: after one position, up to and including another.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Span<'a> {
-    /// Older than this one.
+    /// Entries older than this one.
     pub after: Option<&'a Position>,
-    /// Down to this one.
+    /// Down to this entry, inclusive.
     pub until: Option<&'a Position>,
 }
 
-/// An entry as it is listed.
+/// An entry in a list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ListedEntry {
-    /// As it was written.
+    /// The stored entry.
     pub entry: StoredEntry,
-    /// What the one who acted is called today; no part of the ledger.
+    /// The actor's current name, which is not part of the audit log.
     pub actor_name: Option<String>,
 }
 
 impl ListedEntry {
-    /// Where it stands.
+    /// Returns the entry's position.
     pub fn position(&self) -> Position {
         Position { timestamp: self.entry.timestamp, id: self.entry.id.clone() }
     }
 }
 
-/// A page of what was found, newest first.
+/// A page of results, newest first.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct EntryPage {
     /// Entries of this page.
     pub entries: Vec<ListedEntry>,
-    /// After which the next page begins, if there may be one.
+    /// Where the next page begins, if there may be one.
     pub next: Option<Position>,
-    /// Where the look at texts has stopped before there was a page.
+    /// Where the scan stopped before it filled the page.
     pub scan_stopped_at: Option<Timestamp>,
 }
 
-/// A page of what was sealed, in the order of the log.
+/// A page of sealed entries, in the order of the log.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SealedPage {
-    /// The entries, each with its place.
+    /// The entries with their positions.
     pub entries: Vec<(u64, ListedEntry)>,
-    /// The place at which the next page begins, which may not be there yet.
+    /// The position where the next page begins, which may not exist yet.
     pub next: u64,
-    /// Whether the page was to begin behind the end: the log was longer once.
+    /// Whether the requested position is beyond the end, which means that the log was longer before.
     pub is_ahead: bool,
 }
 
 impl Filter {
-    /// Looks for these actions: codes, or beginnings of codes with `*` at their end, separated by commas. A beginning
-    /// stands for the codes of the catalog that it begins; one that begins all of them for anything.
+    /// Filters by actions: a comma-separated list of codes, or prefixes of codes that end in `*`. A prefix matches
+    /// the catalog's codes. If a prefix matches all of them, every action matches.
     pub fn with_actions(mut self, words: &str, catalog: &Catalog) -> Result<Self, FilterError> {
         let is_code = |word: &str| {
             !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.".contains(&byte))
@@ -124,7 +124,8 @@ impl Filter {
         Ok(self)
     }
 
-    /// Looks for what was about a resource of this type, by the codes of the catalog that are; said after the actions.
+    /// Filters by resource type and restricts the actions to its codes in the catalog. Call this after setting the
+    /// actions.
     #[must_use]
     pub fn with_resource_type(mut self, kind: &str, catalog: &Catalog) -> Self {
         let kind_of =
@@ -138,7 +139,7 @@ impl Filter {
         Self { actions: Some(actions), resource_type: Some(kind.to_owned()), ..self }
     }
 
-    /// Looks for this text.
+    /// Filters by text.
     pub fn with_text(mut self, text: &str) -> Result<Self, FilterError> {
         if text.chars().count() > MAX_TEXT {
             return Err(FilterError::Text);
@@ -147,18 +148,19 @@ impl Filter {
         Ok(self)
     }
 
-    /// Whether storages find it by an index alone, and in order.
+    /// Returns whether storage can answer the filter by an index alone, in order.
     pub fn is_indexed(&self) -> bool {
         *self == self.range()
     }
 
-    /// Whether several codes are looked for and nothing beside them: each is found by itself.
+    /// Returns whether the only conditions are a few codes, which are each found by index.
     pub fn is_of_few_codes(&self) -> bool {
         let few = self.actions.as_ref().is_some_and(|actions| actions.len() <= CODES_BY_INDEX);
         few && self.actor.is_none() && self.resource_id.is_none() && self.text.is_none()
     }
 
-    /// The part of it that storages find by an index, and in order: what is gone through for the rest.
+    /// Returns the part of the filter that an index answers in order. The remaining conditions are checked on each
+    /// entry.
     #[must_use]
     pub fn range(&self) -> Self {
         let mut range = Self { from: self.from, to: self.to, ..Self::default() };
@@ -172,12 +174,12 @@ impl Filter {
         range
     }
 
-    /// Whether nothing can be found.
+    /// Returns whether the filter cannot match anything.
     pub fn is_empty(&self) -> bool {
         self.actions.as_ref().is_some_and(Vec::is_empty)
     }
 
-    /// Whether an entry is looked for: the meaning that every storage has to keep to.
+    /// Returns whether an entry matches. This defines the filter's meaning for every storage.
     pub fn matches(&self, entry: &StoredEntry) -> bool {
         let is = |wanted: &Option<String>, value: &str| wanted.as_ref().is_none_or(|wanted| wanted == value);
         let text = |wanted: &String| {
@@ -194,10 +196,10 @@ impl Filter {
     }
 }
 
-/// What matches of what is sealed, in the order of the log, from a place on.
+/// Returns matching sealed entries from position `from`, in the order of the log.
 ///
-/// Whoever goes on at [`SealedPage::next`] misses nothing and gets nothing twice, however late entries are committed: an
-/// entry gets its place when it can be seen.
+/// A client that continues at [`SealedPage::next`] misses nothing and gets nothing twice, even if entries commit
+/// late, because an entry gets its position only once it is visible.
 pub async fn follow(
     store: &mut dyn AuditQueryStore,
     filter: &Filter,
@@ -218,10 +220,10 @@ pub async fn follow(
     Ok(SealedPage { entries, next, is_ahead: from > size })
 }
 
-/// A page of what matches, newest first, after a position.
+/// Returns matching entries after a position, newest first.
 ///
-/// What no index finds, a text above all, is looked for in [`MAX_SCANNED`] entries at most: then the page says where it
-/// has stopped, and the next one goes on there. So it does where the storage has no time left.
+/// Unindexed searches, such as for text, scan at most [`MAX_SCANNED`] entries per page, and stop earlier if the
+/// storage's time runs out. The page then says where the scan stopped, and the next page continues there.
 pub async fn find(
     store: &mut dyn AuditQueryStore,
     filter: &Filter,
@@ -252,7 +254,7 @@ pub async fn find(
     }
 }
 
-/// The page of what was found, one more than the limit if there is a next one.
+/// Builds the page from the results. One more than the limit means that another page follows.
 fn cut(mut entries: Vec<ListedEntry>, limit: usize) -> EntryPage {
     let more = entries.len() > limit;
     entries.truncate(limit);

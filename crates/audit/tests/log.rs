@@ -1,4 +1,4 @@
-//! The log: proofs against RFC 6962 as it is written, and what is done behind its back.
+//! The transparency log: proofs compared with RFC 6962, and detection of tampering.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::sync::Arc;
@@ -20,7 +20,7 @@ fn sha256(bytes: &[u8]) -> Hash {
     digest(&SHA256, bytes).as_ref().try_into().unwrap()
 }
 
-/// RFC 6962 §2.1, word for word: MTH(D[n]).
+/// RFC 6962 §2.1, literally: MTH(D[n]).
 fn mth(leaves: &[Hash]) -> Hash {
     match leaves {
         [] => sha256(b""),
@@ -125,7 +125,7 @@ impl World {
 }
 
 #[tokio::test]
-async fn each_root_is_that_of_the_rfc() {
+async fn roots_match_the_rfc() {
     let leaves: Vec<Hash> = (0..600_u32).map(|number| sha256(&number.to_be_bytes())).collect();
     let mut log = Frontier::default();
     assert_eq!(log.root(), mth(&[]));
@@ -142,7 +142,7 @@ async fn each_root_is_that_of_the_rfc() {
 }
 
 #[tokio::test]
-async fn proofs_are_those_of_the_rfc_and_verify() {
+async fn proofs_match_the_rfc_and_verify() {
     let mut world = World::new();
     world.enter(1300).await;
     assert_eq!((world.seal().await, world.seal().await, world.seal().await), (1024, 276, 0));
@@ -190,7 +190,7 @@ async fn proofs_are_those_of_the_rfc_and_verify() {
 }
 
 #[tokio::test]
-async fn a_checkpoint_is_a_signed_note() {
+async fn checkpoint_is_a_signed_note() {
     let mut world = World::new();
     world.enter(3).await;
     world.seal().await;
@@ -201,7 +201,7 @@ async fn a_checkpoint_is_a_signed_note() {
     assert_eq!(lines[..2], [origin.as_str(), "3"]);
     assert_eq!(data_encoding::BASE64.decode(lines[2].as_bytes()).unwrap(), root);
     assert!(lines[3].is_empty() && lines[4].starts_with(&format!("— {origin} ")) && note.ends_with('\n'));
-    // The signature is checked with nothing of ours but the key's bytes.
+    // Verifies the signature using nothing of ours but the key's bytes.
     let keys = world.verifying();
     let key = keys[0].to_string();
     let public = data_encoding::BASE64.decode(key.splitn(3, '+').nth(2).unwrap().as_bytes()).unwrap();
@@ -218,7 +218,7 @@ async fn a_checkpoint_is_a_signed_note() {
     assert_eq!(Checkpoint::verified(&note, &keys), Ok(checkpoint));
     let others = CheckpointKeys::derive(&masters(&[8])).of(world.ctx.tenant.as_str());
     assert_eq!(Checkpoint::verified(&note, &others), Err(NoteError::UnknownKey));
-    // A neighbour's key is another one, though it is made of the same.
+    // Another tenant has a different key, although it is derived from the same master key.
     assert_eq!(Checkpoint::verified(&note, &world.keys.of("ten_other")), Err(NoteError::UnknownKey));
     // After a rotation the older key still verifies.
     let rotated = CheckpointKeys::derive(&masters(&[8, 7])).of(world.ctx.tenant.as_str());
@@ -240,7 +240,7 @@ async fn a_checkpoint_is_a_signed_note() {
 }
 
 #[tokio::test]
-async fn whoever_follows_the_log_misses_nothing() {
+async fn followers_of_the_log_miss_nothing() {
     let mut world = World::new();
     let (mut seen, mut next) = (Vec::new(), 0);
     for round in 0..20 {
@@ -263,14 +263,14 @@ async fn whoever_follows_the_log_misses_nothing() {
     }
     let all: Vec<u64> = (0..world.leaves().await.len() as u64).collect();
     assert_eq!(seen, all);
-    // What is asked for is left to be found; the rest is gone past.
+    // Entries that do not match are skipped.
     let nobody = Filter { actor: Some("usr_9".into()), ..Filter::default() };
     let page = follow(&mut world.ledger, &nobody, 0, 25).await.unwrap();
     assert_eq!((page.entries.len(), page.next), (0, all.len() as u64));
 }
 
 #[tokio::test]
-async fn what_is_done_behind_its_back_is_found() {
+async fn tampering_is_found() {
     let mut world = World::new();
     world.enter(700).await;
     world.seal().await;
@@ -296,7 +296,7 @@ async fn what_is_done_behind_its_back_is_found() {
         assert_eq!(found.findings, [Finding::Changed { sequence: 300, id: ids[300].clone() }]);
         world.ledger.tamper().insert(ids[300].clone(), original.clone());
     }
-    // An address that is erased leaves the rest verified, and is declared in the log.
+    // Erasing an address leaves the rest verifiable, but must be declared in the log.
     let erased = world.ledger.tamper().get_mut(&ids[300]).unwrap();
     let key = ring::hmac::Key::new(ring::hmac::HMAC_SHA256, erased.salt.as_ref().unwrap());
     erased.ip_commitment = Some(ring::hmac::sign(&key, b"192.0.2.7").as_ref().to_vec());
@@ -322,7 +322,7 @@ async fn what_is_done_behind_its_back_is_found() {
     assert_eq!(world.verify().await.findings, [Finding::Inserted { id: "aud_forged".into() }]);
     world.ledger.tamper().remove("aud_forged");
 
-    // Two that changed places, each under the other's id.
+    // Two entries swapped, each under the other's id.
     let (one, other) = (entry(&mut world, 10), entry(&mut world, 600));
     world.ledger.tamper().insert(ids[10].clone(), other);
     world.ledger.tamper().insert(ids[600].clone(), one);
@@ -336,7 +336,7 @@ async fn what_is_done_behind_its_back_is_found() {
 }
 
 #[tokio::test]
-async fn a_log_that_was_another_one_is_told_by_a_checkpoint_from_elsewhere() {
+async fn replaced_log_is_detected_by_an_external_checkpoint() {
     let mut world = World::new();
     world.enter(40).await;
     world.seal().await;
@@ -348,7 +348,7 @@ async fn a_log_that_was_another_one_is_told_by_a_checkpoint_from_elsewhere() {
     let found = world.verify_against(vec![known.clone()]).await;
     assert_eq!((found.count, found.checkpoints), (0, 3));
 
-    // Another log, by the same key: nothing in it is wrong but that it is not the one that was.
+    // A different log, signed with the same key. It is consistent in itself.
     let mut other = World::new();
     other.ctx.tenant = tenant.clone();
     other.ctx.actor = Actor::scim("sct_2");
@@ -362,7 +362,7 @@ async fn a_log_that_was_another_one_is_told_by_a_checkpoint_from_elsewhere() {
     shorter.seal().await;
     let found = shorter.verify_against(vec![known]).await;
     assert_eq!(found.findings, [Finding::RolledBack { size: 40 }]);
-    // By another key it proves nothing.
+    // Signatures of another key prove nothing.
     let strangers = CheckpointKeys::derive(&masters(&[9])).of(tenant.as_str());
     let keys = VerifyKeys { checkpoints: &strangers, entries: None, retired: &[] };
     let found = verify(&mut shorter.ledger, tenant.as_str(), keys, Vec::new()).await.unwrap();
@@ -373,7 +373,7 @@ async fn a_log_that_was_another_one_is_told_by_a_checkpoint_from_elsewhere() {
 type Change = fn(&mut audit::StoredEntry);
 
 #[tokio::test]
-async fn an_entry_without_a_valid_mac_is_never_sealed() {
+async fn entry_without_a_valid_mac_is_never_sealed() {
     let mut world = World::new();
     world.enter(4).await;
     let ids: Vec<String> = world.ledger.tamper().keys().cloned().collect();
@@ -391,7 +391,7 @@ async fn an_entry_without_a_valid_mac_is_never_sealed() {
         assert_eq!(found.findings, [finding]);
         *world.ledger.tamper() = original.clone();
     }
-    // Two whose MACs were swapped: neither is sealed, and the others are.
+    // Two entries with swapped MACs are not sealed, but the others are.
     let [one, other] = [&ids[1], &ids[2]].map(|id| original[id].mac.clone());
     world.ledger.tamper().get_mut(&ids[1]).unwrap().mac = other;
     world.ledger.tamper().get_mut(&ids[2]).unwrap().mac = one;
@@ -403,7 +403,7 @@ async fn an_entry_without_a_valid_mac_is_never_sealed() {
 }
 
 #[tokio::test]
-async fn entries_of_a_version_without_macs_are_accepted_for_a_time_and_never_after() {
+async fn entries_without_macs_are_accepted_only_until_macs_start() {
     let mut world = World::new();
     world.enter(3).await;
     world.ledger.tamper().values_mut().for_each(|entry| entry.mac = None);
@@ -411,7 +411,7 @@ async fn entries_of_a_version_without_macs_are_accepted_for_a_time_and_never_aft
     assert_eq!((done.count, done.refused.len()), (0, 3));
     assert_eq!(world.seal_with(true).await.count, 3);
     assert_eq!(world.verify().await.count, 0);
-    // The first entry that is sealed afterwards begins the time in which each has a MAC.
+    // From the next sealed entry on, each must have a MAC.
     world.enter(2).await;
     assert_eq!(world.seal().await, 2);
     assert_eq!((world.verify().await.count, world.verify().await.macs), (0, 2));
@@ -423,7 +423,7 @@ async fn entries_of_a_version_without_macs_are_accepted_for_a_time_and_never_aft
 }
 
 #[tokio::test]
-async fn a_rotation_of_the_master_key_leaves_the_log_verified() {
+async fn log_verifies_after_a_rotation_of_the_master_key() {
     let mut world = World::new();
     world.enter(3).await;
     world.seal().await;
@@ -432,7 +432,7 @@ async fn a_rotation_of_the_master_key_leaves_the_log_verified() {
     world.entries.adopt(&EntryKeys::derive(&both));
     world.enter(3).await;
     assert_eq!((world.seal().await, world.verify().await.count), (3, 0));
-    // Without the older key the entries of its time are found, unless it is named as retired.
+    // Without the older key, entries of its time become findings unless the key is named as retired.
     let (entries, tenant) = (EntryKeys::derive(&masters(&[8])), world.ctx.tenant.clone());
     let checkpoints = world.verifying();
     let retired = ["k7".to_owned()];

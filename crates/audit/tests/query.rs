@@ -1,4 +1,4 @@
-//! Finding entries.
+//! Searches of audit entries.
 #![expect(clippy::unwrap_used, reason = "tests speak by panicking")]
 
 use std::sync::Arc;
@@ -15,7 +15,7 @@ fn actions(words: &str) -> Option<Vec<String>> {
 }
 
 #[test]
-fn a_list_of_codes_and_beginnings_is_one_of_codes() {
+fn list_of_codes_and_prefixes_is_expanded() {
     let two = Some(vec!["ACCOUNT_GROUP_CREATED".to_owned(), "ACCOUNT_PAT_REVOKED".to_owned()]);
     assert_eq!(actions("ACCOUNT_PAT_REVOKED, ACCOUNT_GROUP_CREATED,ACCOUNT_PAT_REVOKED"), two);
     let groups =
@@ -36,7 +36,7 @@ fn a_list_of_codes_and_beginnings_is_one_of_codes() {
 }
 
 #[test]
-fn a_type_of_resources_is_one_of_codes() {
+fn resource_type_is_expanded_to_its_codes() {
     let groups = Filter::default().with_resource_type("group", catalog());
     let codes =
         ["ACCOUNT_GROUP_CREATED", "ACCOUNT_GROUP_DELETED", "ACCOUNT_GROUP_UPDATED"].map(str::to_owned);
@@ -67,7 +67,7 @@ async fn ledger(count: usize, env: &Arc<ManualEnv>) -> MemoryAuditLog {
 }
 
 #[tokio::test]
-async fn pages_neither_repeat_nor_leave_out() {
+async fn pages_neither_repeat_nor_omit_entries() {
     let env = Arc::new(ManualEnv::at("2026-01-01T00:00:00.000Z".parse().unwrap()));
     let mut ledger = ledger(25, &env).await;
     let filter = Filter::default();
@@ -75,7 +75,7 @@ async fn pages_neither_repeat_nor_leave_out() {
     loop {
         let found = find(&mut ledger, &filter, after, 10).await.unwrap();
         seen.extend(found.entries.into_iter().map(|listed| listed.entry.id));
-        // What comes meanwhile is newer than the page, and is not on those that follow.
+        // Entries added meanwhile are newer than the page, so they are not on later pages.
         let ctx = Ctx::new(env.clone() as Arc<dyn Env>, TenantId::new(&*env), Actor::system("test"));
         let ctx = Ctx { now: ctx.now.plus_millis(1), ..ctx };
         ledger.append(&[Entry::new(&ctx, Event::new("usr_x", &UserDeactivated {}))]).await.unwrap();
@@ -91,10 +91,10 @@ async fn pages_neither_repeat_nor_leave_out() {
 }
 
 #[tokio::test]
-async fn a_look_at_texts_stops_and_goes_on() {
+async fn text_search_stops_and_continues() {
     let env = Arc::new(ManualEnv::at("2026-01-01T00:00:00.000Z".parse().unwrap()));
     let mut ledger = ledger(MAX_SCANNED + 10, &env).await;
-    // The oldest, which stand at the very end: all are of one moment, so that ids order them.
+    // Search for the oldest entry. All entries have the same time, so they are ordered by id.
     let all = find(&mut ledger, &Filter::default(), None, MAX_SCANNED + 10).await.unwrap().entries;
     let last = &all.last().unwrap().entry.resource_id;
     let filter = Filter::default().with_text(&format!("{} ", last.to_uppercase())).unwrap();
@@ -106,7 +106,7 @@ async fn a_look_at_texts_stops_and_goes_on() {
     let found = find(&mut ledger, &filter, Some(stopped), 50).await.unwrap();
     let ids: Vec<_> = found.entries.iter().map(|listed| &listed.entry.resource_id).collect();
     assert_eq!((ids, found.next, found.scan_stopped_at), (vec![last], None, None));
-    // A page that is full says nothing of where it stopped.
+    // A full page does not say where the scan stopped.
     let filter = Filter::default().with_text("account_user_deactivated").unwrap();
     let found = find(&mut ledger, &filter, None, 50).await.unwrap();
     assert_eq!((found.entries.len(), found.scan_stopped_at), (50, None));

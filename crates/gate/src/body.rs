@@ -1,4 +1,4 @@
-//! Bodies in and out.
+//! Request and response bodies.
 
 mod json;
 
@@ -38,7 +38,7 @@ impl FromRequest for ScimJson {
     }
 }
 
-/// A JSON body of the plain API, which refuses unknown fields: `application/json`.
+/// A JSON body of the plain API: `application/json`. Unknown fields are rejected.
 pub struct Json<T>(pub T);
 
 impl<T: DeserializeOwned + 'static> FromRequest for Json<T> {
@@ -54,7 +54,7 @@ impl<T: DeserializeOwned + 'static> FromRequest for Json<T> {
     }
 }
 
-/// The same where there need not be a body: then it is what it is by default.
+/// An optional JSON body of the plain API, with a default if it is absent.
 pub struct OptionalJson<T>(pub T);
 
 impl<T: DeserializeOwned + Default + 'static> FromRequest for OptionalJson<T> {
@@ -78,11 +78,11 @@ impl<T: DeserializeOwned + Default + 'static> FromRequest for OptionalJson<T> {
     }
 }
 
-/// The fields of a form, as browsers send one.
+/// The fields of an HTML form.
 pub struct Form(Vec<(String, String)>);
 
 impl Form {
-    /// The value of the only field of this name; what is there twice is not there.
+    /// Returns the value of a field, or `None` if it is absent or repeated.
     pub fn only(&self, name: &str) -> Option<&str> {
         let mut values = self.0.iter().filter(|(known, _)| known == name).map(|(_, value)| value.as_str());
         values.next().filter(|_| values.next().is_none())
@@ -103,12 +103,12 @@ impl FromRequest for Form {
     }
 }
 
-/// Reads the bytes of a body; the error says which field is wrong.
+/// Parses the bytes of a body. The error names the invalid field.
 fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     json::read(bytes).map_err(Problem::invalid_request)
 }
 
-/// An answer that holds something secret or personal: nobody keeps a copy.
+/// A JSON response with secret or personal data, which must not be cached.
 pub fn answer(value: &impl serde::Serialize) -> HttpResponse {
     HttpResponse::Ok().insert_header((header::CACHE_CONTROL, "no-store")).json(value)
 }
@@ -128,12 +128,12 @@ fn is_of(request: &HttpRequest, types: &[&str]) -> Result<(), Problem> {
     }
 }
 
-/// An answer of SCIM. It holds personal data, so nobody keeps a copy.
+/// A SCIM response. It contains personal data and must not be cached.
 pub fn scim_answer(status: StatusCode, body: &Value) -> HttpResponse {
     scim_text(status, body.to_string())
 }
 
-/// The same of JSON that is text already.
+/// Builds a SCIM response from serialized JSON.
 pub fn scim_text(status: StatusCode, body: String) -> HttpResponse {
     HttpResponse::build(status)
         .insert_header((header::CACHE_CONTROL, "no-store"))
@@ -148,7 +148,7 @@ mod tests {
     use futures_util::{Stream, stream};
 
     #[tokio::test(start_paused = true)]
-    async fn a_body_that_does_not_arrive_is_given_up() {
+    async fn body_that_does_not_arrive_times_out() {
         let request = TestRequest::post().insert_header((header::CONTENT_TYPE, SCIM_JSON)).to_http_request();
         let never: Pin<Box<dyn Stream<Item = Result<Bytes, PayloadError>>>> = Box::pin(stream::pending());
         let mut payload = Payload::from(never);

@@ -1,4 +1,4 @@
-//! Who calls: the three kinds of credential, proved.
+//! Authenticated callers, for the three kinds of credential.
 
 use std::sync::Arc;
 
@@ -6,31 +6,31 @@ use sessions::Session;
 use store::Holder;
 use tokens::{Pat, ScimToken};
 
-/// Who calls, proved.
+/// An authenticated caller.
 #[derive(Debug, Clone)]
 pub enum Caller {
-    /// An identity provider by its SCIM token.
+    /// An identity provider with a SCIM token.
     Scim(Arc<ScimToken>),
-    /// A person by a session cookie.
+    /// A user with a session cookie.
     Session(Arc<Signed>),
-    /// A person's program by a personal access token.
+    /// A program with a user's personal access token.
     Pat(Arc<PatCaller>),
 }
 
-/// A person with a session.
+/// A user with a session.
 #[derive(Debug)]
 pub struct Signed {
-    /// The row that decides.
+    /// The stored session.
     pub session: Session,
-    /// Whose it is.
+    /// The session's user.
     pub holder: Holder,
 }
 
-/// A person's program.
+/// A program with a personal access token.
 #[derive(Debug)]
 pub struct PatCaller {
-    /// The token it has.
+    /// The stored token.
     pub pat: Pat,
-    /// Who it acts as.
+    /// The token's user.
     pub holder: Holder,
 }

@@ -1,8 +1,8 @@
-//! Connections of clients: how many there are, for each address and in all, and which of them nobody uses.
+//! Limits and closes client connections, by address and in total.
 //!
-//! A connection costs memory whether or not a request is on it, and the HTTP library bounds neither how many an
-//! address opens nor how long the second request's head may take. Where there are too many, the one that nobody has
-//! used for the longest time is closed; a connection with a request on it stays.
+//! A connection uses memory even without a request, and the HTTP library limits neither the connections of an address
+//! nor the time until the second request's head. When there are too many, the connection that has been idle the
+//! longest is closed; a connection with a request stays open.
 
 use std::{
     any::Any,
@@ -34,30 +34,30 @@ use super::{
     meter::{CLOSED, OPEN, count},
 };
 
-/// How long a connection stays open that carries no request: longer than the keep-alive of the HTTP library, which
-/// closes those that are silent, and so the bound for those that are not.
+/// How long a connection without a request stays open. Longer than the HTTP library's keep-alive, which closes silent
+/// connections, so this limit applies to those that send data slowly.
 const IDLE: Duration = Duration::from_secs(90);
-/// Files that are not connections of clients: databases, mail, webhooks, logs.
+/// File descriptors reserved for other uses: databases, mail, webhooks, logs.
 const OTHER_FILES: u64 = 512;
-/// Open connections at most, however many files the process may have.
+/// Maximum number of open connections, however many files the process may open.
 const MOST: usize = 16_384;
 
-/// Why the server closed a connection, as `/metrics` has it.
+/// Why the server closed a connection, also a metric label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CloseReason {
-    /// Its address has too many.
+    /// Its address has too many connections.
     Address,
-    /// There are too many in all, and its address has the most.
+    /// There are too many connections in total, and its address has the most.
     Total,
     /// It carried no request for too long.
     Idle,
 }
 
 impl CloseReason {
-    /// All of them.
+    /// All reasons.
     pub const ALL: [Self; 3] = [Self::Address, Self::Total, Self::Idle];
 
-    /// Label of the metric.
+    /// Returns the label of the metric.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Address => "address",
@@ -88,16 +88,16 @@ struct OpenConnections {
 struct Connection {
     id: u64,
     address: Arc<str>,
-    /// A second name of its socket, to close it by.
+    /// A duplicate of its socket, used to close it.
     socket: OwnedFd,
-    /// Requests on it.
+    /// Number of requests in progress.
     requests: AtomicUsize,
-    /// When the last of them ended, in milliseconds from the start of the server.
+    /// When the last request ended, in milliseconds since the server's start.
     idle_since: AtomicU64,
     started: Instant,
 }
 
-/// A connection as the HTTP library holds it: forgotten when dropped.
+/// A connection as registered with the HTTP library. Dropping it removes the connection.
 struct OpenConnection {
     connections: Arc<Connections>,
     connection: Arc<Connection>,
@@ -107,7 +107,7 @@ struct OpenConnection {
 pub(crate) struct InUse(Arc<Connection>);
 
 impl Connections {
-    /// With so many connections of one address at most.
+    /// Creates a registry that allows this many connections per address.
     pub(crate) fn new(most_of_address: usize) -> Arc<Self> {
         Arc::new(Self {
             most: most_open(),
@@ -119,7 +119,7 @@ impl Connections {
         })
     }
 
-    /// Brings the gauge up to date.
+    /// Updates the gauge.
     pub(crate) fn measure(&self) {
         let open = self.with(|open| open.total);
         self.meter.measure(open);
@@ -129,8 +129,8 @@ impl Connections {
         work(&mut self.open.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Counts a new connection, as the HTTP library hands it over, and makes room for it. Those of a trusted proxy
-    /// are many clients', so they are not counted for its address.
+    /// Registers a new connection and closes another if there are too many. A trusted proxy's connections carry many
+    /// clients, so the limit per address does not apply to it.
     pub(crate) fn opened(
         self: &Arc<Self>,
         io: &dyn Any,
@@ -140,7 +140,7 @@ impl Connections {
         let plain = io.downcast_ref::<TcpStream>();
         let stream = plain.or_else(|| io.downcast_ref::<TlsStream<TcpStream>>().map(|tls| tls.get_ref().0));
         let Some(stream) = stream else { return };
-        // A connection that cannot be named twice could not be closed: the process has no files left.
+        // Without a duplicate descriptor it could not be closed later: the process has run out of files.
         let (Ok(peer), Ok(socket)) = (stream.peer_addr(), stream.as_fd().try_clone_to_owned()) else {
             let _gone = shutdown(stream, Shutdown::Both);
             return;
@@ -175,7 +175,7 @@ impl Connections {
         data.insert(OpenConnection { connections: Arc::clone(self), connection });
     }
 
-    /// Closes connections that have carried no request for too long, though bytes may have come.
+    /// Closes connections that have carried no request for too long, even if they have sent bytes.
     pub(crate) fn close_idle(&self) {
         let now = self.millis();
         let is_over = |one: &&Arc<Connection>| one.is_idle() && one.idle_for(now) > IDLE;
@@ -187,7 +187,7 @@ impl Connections {
         }
     }
 
-    /// Both halves: the HTTP library sees the end and drops the connection.
+    /// Shuts down both directions. The HTTP library then sees the end and drops the connection.
     fn close(&self, connection: &Connection, reason: CloseReason) {
         if shutdown(&connection.socket, Shutdown::Both).is_err() {
             return;
@@ -211,7 +211,7 @@ impl OpenConnections {
         self.addresses.get(address).map_or(0, BTreeMap::len)
     }
 
-    /// The address that has the most.
+    /// Returns the address with the most connections.
     fn largest(&self) -> Option<Arc<str>> {
         let most = self.addresses.iter().max_by_key(|(_, connections)| connections.len());
         most.map(|(address, _)| Arc::clone(address))
@@ -233,8 +233,8 @@ impl OpenConnections {
         }
     }
 
-    /// Forgets the connection of this address that was idle for the longest time, or, where all carry requests, the
-    /// new one.
+    /// Removes and returns the address's connection that has been idle the longest. If none is idle, returns the new
+    /// one.
     fn close_idle_of(&mut self, address: &str, new: &Arc<Connection>) -> Arc<Connection> {
         let idle = self.addresses.get(address).and_then(|connections| {
             let idle = connections.values().filter(|one| one.is_idle());
@@ -263,7 +263,7 @@ impl Drop for OpenConnection {
 }
 
 impl InUse {
-    /// Of the connection of a request.
+    /// Marks the connection of a request as in use.
     pub(crate) fn of(request: &ServiceRequest) -> Option<Self> {
         let open = request.request().conn_data::<OpenConnection>()?;
         open.connection.requests.fetch_add(1, Ordering::AcqRel);
@@ -282,7 +282,7 @@ fn millis_since(start: Instant) -> u64 {
     u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Lets the process have as many files as it is allowed to, and returns how many connections that is: each is two.
+/// Raises the process's limit of open files and returns how many connections fit, at two files each.
 fn most_open() -> usize {
     let limit = getrlimit(Resource::Nofile);
     if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }) {
@@ -293,7 +293,7 @@ fn most_open() -> usize {
     usize::try_from(connections).unwrap_or(usize::MAX).clamp(64, MOST)
 }
 
-/// What counts connections.
+/// Metrics of connections.
 struct ConnectionMeter {
     open: Gauge,
     closed: [(CloseReason, Counter); CloseReason::ALL.len()],
@@ -305,12 +305,12 @@ impl ConnectionMeter {
         Self { open: gauge!(OPEN), closed }
     }
 
-    /// Sets the gauge.
+    /// Updates the gauge.
     fn measure(&self, open: usize) {
         self.open.set(count(open));
     }
 
-    /// Counts a connection that the server closed.
+    /// Counts a connection closed by the server.
     fn closed(&self, reason: CloseReason) {
         if let Some((_, counter)) = self.closed.iter().find(|(known, _)| *known == reason) {
             counter.increment(1);

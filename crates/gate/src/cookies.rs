@@ -1,4 +1,4 @@
-//! Cookies: the session's two, as they are read and written.
+//! Reads and writes the session cookies.
 
 use actix_web::{
     HttpResponse,
@@ -11,16 +11,16 @@ use sessions::{CookieName, Session, chunks};
 
 use super::{errors::Problem, pipeline::Pipeline};
 
-/// Mirrors the session's id.
+/// The cookie that mirrors the session's id.
 pub(crate) const AS_SID: &str = "as_sid";
-/// Chunks of a neighbour's cookie that are taken away at the end.
+/// Maximum number of chunks of a neighboring service's cookie that are cleared at sign-out.
 const CHUNKS: usize = 5;
 
 /// The cookies of a request.
 pub struct RequestCookies<'h>(Vec<(&'h str, &'h str)>);
 
 impl<'h> RequestCookies<'h> {
-    /// The cookies of these headers.
+    /// Parses the cookies of these headers.
     pub fn of(headers: &'h HeaderMap) -> Self {
         let lines = headers.get_all(header::COOKIE).filter_map(|line| line.to_str().ok());
         let pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
@@ -31,7 +31,7 @@ impl<'h> RequestCookies<'h> {
         self.0.clone()
     }
 
-    /// Whether a cookie is there twice that a session is read from: one of the two may be somebody else's.
+    /// Returns whether a session cookie occurs twice. One of the two may have been planted by an attacker.
     pub(crate) fn has_two_sessions(&self) -> bool {
         let of_session = |name: &str| {
             let mut names = CookieName::ALL.into_iter().map(CookieName::as_str);
@@ -41,19 +41,19 @@ impl<'h> RequestCookies<'h> {
         names.iter().enumerate().any(|(at, name)| names.iter().skip(at + 1).any(|other| other == name))
     }
 
-    /// The value of the first cookie of this name.
+    /// Returns the value of the first cookie with this name.
     pub fn value(&self, name: &str) -> Option<&'h str> {
         self.0.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
     }
 }
 
-/// Whether what follows a session cookie's name is nothing, or the number of a chunk.
+/// Returns whether `rest`, the part after a session cookie's name, is empty or a chunk number.
 fn is_chunk(rest: &str) -> bool {
     rest.is_empty()
         || rest.strip_prefix('.').is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Adds a cookie that no script reads to an answer. It lasts for `max_age` seconds; 0 takes it away.
+/// Adds an `HttpOnly` cookie to a response. It lasts `max_age` seconds; 0 deletes it.
 pub fn add(
     answer: &mut HttpResponse,
     (name, value): (String, String),
@@ -77,22 +77,22 @@ fn add_session_cookie(
     (name, value): (String, String),
     max_age: i64,
 ) -> Result<(), Problem> {
-    // A browser takes a `__Secure-` name only with the attribute, whatever the scheme.
+    // Browsers accept a `__Secure-` name only with the `Secure` attribute, whatever the scheme.
     let is_secure = pipeline.https || name.starts_with("__Secure-");
     add(answer, (name, value), "/", max_age, (SameSite::Lax, is_secure))
 }
 
-/// Who a session's cookie is about, for services around that read it.
+/// Claims of a session cookie for other services that read it.
 pub struct SessionClaims<'a> {
-    /// Whose session it is.
+    /// The session's tenant.
     pub tenant: &'a TenantId,
-    /// The user's address.
+    /// The user's email address.
     pub email: Option<&'a str>,
     /// The user's display name.
     pub name: Option<&'a str>,
 }
 
-/// Adds the cookies of a session to an answer. They end when the session does at the latest.
+/// Adds the session cookies to a response. They expire no later than the session.
 pub fn set(
     pipeline: &Pipeline,
     env: &dyn Env,
@@ -120,12 +120,12 @@ pub fn set(
     pairs.into_iter().try_for_each(|pair| add_session_cookie(pipeline, answer, pair, max_age))
 }
 
-/// Takes the session's cookies away, under both names and in chunks.
+/// Deletes the session cookies, under both names and in chunks.
 pub fn clear(pipeline: &Pipeline, answer: &mut HttpResponse) {
     let chunked = |name: CookieName| (0..CHUNKS).map(move |index| format!("{}.{index}", name.as_str()));
     let names = CookieName::ALL.into_iter().flat_map(|name| chunked(name).chain([name.as_str().to_owned()]));
     for name in names.chain([AS_SID.to_owned()]) {
-        // Constant names make a header.
+        // This cannot fail: the names are valid constants.
         let _added = add_session_cookie(pipeline, answer, (name, String::new()), 0);
     }
 }

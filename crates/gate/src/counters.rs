@@ -1,5 +1,5 @@
-//! The counters there are. Each begins at 0 when the server starts: a counter that only appears with its first
-//! increment hides that increment from every rate over it.
+//! The known counters. Each starts at 0 with the server, because a counter that first appears with its first
+//! increment hides that increment from `rate()`.
 
 use metrics::counter;
 use netpolicy::Surface;
@@ -10,26 +10,26 @@ use crate::{
     meter::{BODIES_REFUSED, CLOSED, EVENTS, NETWORK, REFUSED, SCANS_ENDED, UNSENT_CUT},
 };
 
-/// A counter, and the values of its label where it has one.
+/// A counter, and the values of its label, if it has one.
 pub struct KnownCounter {
-    /// As `/metrics` has it.
+    /// The name in `/metrics`.
     pub name: &'static str,
-    /// The label, and all the values that it takes.
+    /// The label and all its values.
     pub label: Option<(&'static str, Vec<&'static str>)>,
 }
 
 impl KnownCounter {
-    /// A counter without a label.
+    /// Declares a counter without a label.
     pub fn plain(name: &'static str) -> Self {
         Self { name, label: None }
     }
 
-    /// A counter with a label.
+    /// Declares a counter with a label.
     pub fn labelled(name: &'static str, label: &'static str, values: Vec<&'static str>) -> Self {
         Self { name, label: Some((label, values)) }
     }
 
-    /// Lets it begin at 0, for each value of its label.
+    /// Sets the counter to 0 for each value of its label.
     pub fn register(&self) {
         match &self.label {
             None => counter!(self.name).absolute(0),
@@ -42,7 +42,8 @@ impl KnownCounter {
     }
 }
 
-/// The counters of the request path but `gatehouse_http_requests_total`, whose labels are the routes of the API description.
+/// Returns the counters of the request path except `gatehouse_http_requests_total`, whose labels depend on the API's
+/// routes.
 pub fn known_counters() -> Vec<KnownCounter> {
     let codes = audit::events::catalog().specs().iter().map(|spec| spec.code).collect();
     vec![

@@ -1,15 +1,15 @@
-//! Counts events for the log, which is told of them once a second at most.
+//! Counts events and limits their log lines to one per second.
 
 use std::{
     sync::atomic::{AtomicU64, Ordering},
     time::Instant,
 };
 
-/// Events since the last line about them.
+/// Events since the last log line.
 pub(crate) struct EventTally {
     started: Instant,
     since: AtomicU64,
-    /// Seconds from the start to the last line; 0 before the first.
+    /// Seconds from the start to the last log line; 0 before the first.
     told: AtomicU64,
 }
 
@@ -20,7 +20,7 @@ impl Default for EventTally {
 }
 
 impl EventTally {
-    /// Counts one, and returns how many the log has not been told of if it is time for a line.
+    /// Counts an event. Returns the number of events since the last log line if a new line is due.
     pub(crate) fn add(&self) -> Option<u64> {
         let events = self.since.fetch_add(1, Ordering::Relaxed) + 1;
         let now = self.started.elapsed().as_secs() + 1;
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_log_gets_one_line_a_second() {
+    fn at_most_one_log_line_per_second() {
         let tally = EventTally::default();
         assert_eq!(tally.add(), Some(1));
         let lines = (0..100).filter(|_| tally.add().is_some()).count();

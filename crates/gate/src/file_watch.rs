@@ -1,13 +1,13 @@
-//! Files that are read again when they change.
+//! Detects changes of files.
 
 use std::path::PathBuf;
 
 use ring::digest::{Context, SHA256};
 
-/// Some files, and what was in them when they were last looked at.
+/// Files to watch, with a hash of their last known content.
 ///
-/// They are compared by content: tools replace files, links and whole folders, and not all of that moves the
-/// time of a file forward.
+/// They are compared by content, because tools replace files, links and whole directories, and not all of that
+/// advances the modification time.
 #[derive(Debug)]
 pub struct FileWatch {
     paths: Vec<PathBuf>,
@@ -15,18 +15,18 @@ pub struct FileWatch {
 }
 
 impl FileWatch {
-    /// Watches files as they are now; one that is missing counts as empty.
+    /// Watches files in their current state. A missing file counts as empty.
     pub fn new(paths: Vec<PathBuf>) -> Self {
         let seen = digest(&paths);
         Self { paths, seen }
     }
 
-    /// What was seen last could not be used: the next look finds a change.
+    /// Makes the next check report a change, because the last content could not be used.
     pub fn forget(&mut self) {
         self.seen.clear();
     }
 
-    /// Whether one has changed since the last look.
+    /// Returns whether a file has changed since the last check.
     pub fn changed(&mut self) -> bool {
         let now = digest(&self.paths);
         let changed = now != self.seen;
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_change_is_seen_once() {
+    fn change_is_reported_once() {
         let folder = tempfile::tempdir().unwrap();
         let paths = vec![folder.path().join("a"), folder.path().join("b")];
         let mut watch = FileWatch::new(paths.clone());

@@ -1,4 +1,4 @@
-//! The keys of this installation, read again when a file that holds them changes.
+//! The keys of this installation, reloaded when their files change.
 
 use std::{
     sync::{Arc, Mutex, PoisonError, RwLock},
@@ -14,18 +14,18 @@ use serde_json::{Map, Value};
 use sessions::{Claims, CookieKeys, CookieName, CookieSecret, NotASession};
 use sign_in::TotpKeys;
 
-/// What signs, and what verifies what was signed before.
+/// The keys for signing, sealing and verifying.
 pub struct Keys {
     current: RwLock<Arc<Current>>,
-    /// Make and verify the MACs of audit entries: one ring, shared with the store.
+    /// The keys for the MACs of audit entries, shared with the store.
     entries: EntryKeys,
-    /// `None` in a process whose keys stay as they are.
+    /// `None` if the keys cannot change in this process.
     followed: Option<Mutex<WatchedKeys>>,
 }
 
 struct Current {
     ids: Vec<String>,
-    /// Of the keys themselves: one may be replaced under the same id.
+    /// Digest of the keys themselves, because a key may be replaced under the same id.
     digest: Vec<u8>,
     cursors: SigningKeys,
     challenges: SigningKeys,
@@ -45,25 +45,25 @@ struct WatchedKeys {
     problem: Option<String>,
 }
 
-/// Where keys come from that may change while the server runs.
+/// A source of keys that may change while the server runs.
 pub trait KeySource: Send {
-    /// The keys, if they have changed since the last look. What could not be read counts as changed at the next look.
+    /// Returns the keys if they have changed since the last call. Unreadable keys count as changed at the next call.
     fn changed(&mut self) -> Option<Result<NewKeys, String>>;
 }
 
-/// Keys that were read.
+/// Loaded keys.
 pub struct NewKeys {
-    /// Keys that others are derived from, newest first.
+    /// Master keys, newest first.
     pub masters: MasterKeys,
     /// Secrets of session cookies, newest first.
     pub auth: Vec<CookieSecret>,
 }
 
-/// How often the source is asked. A little less than the time between two looks of the server's.
+/// Minimum interval between checks of the source, slightly less than the interval of the refresh worker.
 const EVERY: Duration = Duration::from_millis(900);
 
 impl Keys {
-    /// Keys that stay as they are.
+    /// Creates keys that never change.
     pub fn fixed(masters: &MasterKeys, auth: &[CookieSecret]) -> Self {
         let current = Current::derive(masters, auth);
         let entries = EntryKeys::none();
@@ -71,17 +71,17 @@ impl Keys {
         Self { current: RwLock::new(Arc::new(current)), entries, followed: None }
     }
 
-    /// These keys, followed by what their source has later.
+    /// Creates keys that are updated from a source.
     pub fn followed(keys: &NewKeys, source: Box<dyn KeySource>) -> Self {
         let followed = WatchedKeys { source, looked: None, problem: None };
         Self { followed: Some(Mutex::new(followed)), ..Self::fixed(&keys.masters, &keys.auth) }
     }
 
-    /// Asks the source for changes, at most once in [`EVERY`]. What cannot be read is said in the log, and
-    /// changes nothing; it is looked at again.
+    /// Checks the source for changes, at most once per [`EVERY`]. Unusable keys are logged and retried, and the
+    /// current keys stay in use.
     pub(crate) fn refresh(&self) {
         let Some(followed) = &self.followed else { return };
-        // Whoever looks at the same moment waits for the outcome.
+        // Concurrent callers wait for the result.
         let mut followed = followed.lock().unwrap_or_else(PoisonError::into_inner);
         if followed.looked.is_some_and(|at| at.elapsed() < EVERY) {
             return;
@@ -114,27 +114,27 @@ impl Keys {
         Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// A cursor that this tenant alone can go on from: `key.cursor.signature`.
+    /// Signs a cursor so that only this tenant can use it: `key.cursor.signature`.
     pub fn seal_cursor(&self, tenant: &TenantId, cursor: &str) -> Option<String> {
         let current = self.current();
         let signed = current.cursors.sign(&cursor_of(tenant, cursor))?;
         Some(format!("{}.{cursor}.{}", signed.key, BASE64URL_NOPAD.encode(&signed.tag)))
     }
 
-    /// The cursor that was sealed for this tenant, by any key there is.
+    /// Verifies a cursor of this tenant with any known key.
     pub fn open_cursor<'c>(&self, tenant: &TenantId, sealed: &'c str) -> Option<&'c str> {
         let (key, rest) = sealed.split_once('.')?;
         let (cursor, tag) = rest.rsplit_once('.')?;
         let tag = BASE64URL_NOPAD.decode(tag.as_bytes()).ok()?;
         if !self.current().cursors.knows(key) {
-            // Another instance may have read a new key a moment sooner.
+            // Another instance may have loaded a new key slightly earlier.
             self.refresh();
         }
         self.current().cursors.verify(key, &cursor_of(tenant, cursor), &tag).then_some(cursor)
     }
 }
 
-/// The keys of checkpoints as they are at the moment.
+/// The current keys for checkpoints.
 pub struct SealersKeys(Arc<Current>);
 
 impl std::ops::Deref for SealersKeys {
@@ -145,7 +145,7 @@ impl std::ops::Deref for SealersKeys {
     }
 }
 
-/// The keys of step-up tokens as they are at the moment.
+/// The current keys for step-up tokens.
 pub struct StepUpKeys(Arc<Current>);
 
 impl std::ops::Deref for StepUpKeys {
@@ -156,7 +156,7 @@ impl std::ops::Deref for StepUpKeys {
     }
 }
 
-/// What seals our private keys towards identity providers, as it is at the moment.
+/// The current keys that seal private keys of identity provider connections.
 pub struct ProviderKeys(Arc<Current>);
 
 fn place_of(provider: &ProviderId) -> Vec<u8> {
@@ -177,55 +177,55 @@ impl SealKey for ProviderKeys {
 }
 
 impl Keys {
-    /// What seals our private keys towards identity providers.
+    /// Returns the keys that seal private keys of identity provider connections.
     pub fn saml(&self) -> ProviderKeys {
         ProviderKeys(self.current())
     }
 
-    /// What a tenant writes into the DNS to prove a domain.
+    /// Returns the DNS token that verifies a domain for a tenant.
     pub fn domain_token(&self, tenant: &TenantId, domain: &EmailDomain) -> Option<String> {
         let current = self.current();
         let signed = current.domains.sign(&proof_of(tenant, domain))?;
         Some(BASE32_NOPAD.encode(&signed.tag).to_ascii_lowercase())
     }
 
-    /// Whether it is that, by any key there is.
+    /// Verifies a DNS token with any known key.
     pub fn is_domain_token(&self, tenant: &TenantId, domain: &EmailDomain, token: &str) -> bool {
         let Ok(tag) = BASE32_NOPAD.decode(token.to_ascii_uppercase().as_bytes()) else { return false };
         let (current, message) = (self.current(), proof_of(tenant, domain));
         current.ids.iter().any(|key| current.domains.verify(key, &message, &tag))
     }
 
-    /// The keys of the MACs of audit entries. They follow a rotation.
+    /// Returns the keys for the MACs of audit entries. They are updated on rotation.
     pub fn entry_keys(&self) -> EntryKeys {
         self.entries.clone()
     }
 
-    /// What signs checkpoints of audit logs, and what verifies them.
+    /// Returns the keys that sign and verify checkpoints of audit logs.
     pub fn checkpoints(&self) -> SealersKeys {
         SealersKeys(self.current())
     }
 
-    /// What secrets of webhooks are derived from.
+    /// Returns the keys that webhook secrets are derived from.
     pub fn webhooks(&self) -> Arc<webhooks::SecretKeys> {
         Arc::clone(&self.current().webhooks)
     }
 
-    /// What signs step-up tokens.
+    /// Returns the keys for step-up tokens.
     pub fn newest_step_ups(&self) -> StepUpKeys {
         StepUpKeys(self.current())
     }
 
-    /// What may have signed this one.
+    /// Returns the keys for step-up tokens, reloaded if `token` names an unknown key.
     pub(crate) fn step_ups(&self, token: &str) -> StepUpKeys {
         if !token.split('.').nth(1).is_some_and(|key| self.current().step_ups.knows(key)) {
-            // Another instance may have read a new key a moment sooner.
+            // Another instance may have loaded a new key slightly earlier.
             self.refresh();
         }
         self.newest_step_ups()
     }
 
-    /// A challenge that is kept by whoever asked for it: `key.text.signature`.
+    /// Signs a challenge that the client keeps: `key.text.signature`.
     pub fn seal_challenge(&self, challenge: &[u8]) -> Option<String> {
         let current = self.current();
         let signed = current.challenges.sign(challenge)?;
@@ -233,7 +233,7 @@ impl Keys {
         Some(format!("{}.{text}.{tag}", signed.key))
     }
 
-    /// The challenge that was sealed, by any key there is.
+    /// Verifies a challenge with any known key and returns it.
     pub fn open_challenge(&self, sealed: &str) -> Option<Vec<u8>> {
         let mut parts = sealed.split('.');
         let (key, text, tag) = (parts.next()?, parts.next()?, parts.next()?);
@@ -248,7 +248,7 @@ impl Keys {
         self.current().challenges.verify(key, &text, &tag).then_some(text)
     }
 
-    /// A session cookie, sealed with the newest secret.
+    /// Creates a session cookie, sealed with the newest secret.
     pub(crate) fn mint_cookie(
         &self,
         env: &dyn Env,
@@ -259,7 +259,7 @@ impl Keys {
         self.current().cookies.mint(env, name, claims, max_age)
     }
 
-    /// What the session cookie among these says.
+    /// Reads the claims of the session cookie among these cookies.
     pub(crate) fn read_cookie(
         &self,
         env: &dyn Env,
@@ -268,7 +268,7 @@ impl Keys {
     ) -> Result<Option<Claims>, NotASession> {
         let read = self.current().cookies.read(env, preferred, cookies);
         if read.is_err() {
-            // Another instance may have read a new secret a moment sooner.
+            // Another instance may have loaded a new secret slightly earlier.
             self.refresh();
             return self.current().cookies.read(env, preferred, cookies);
         }
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cursor_is_of_one_tenant_and_survives_a_rotation() {
+    fn cursor_belongs_to_one_tenant_and_survives_a_rotation() {
         let env = SystemEnv::default();
         let [ours, theirs] = [Id::<Tenant>::new(&env), Id::<Tenant>::new(&env)];
         let sealed = Keys::fixed(&masters(&[("a", 1)]), &[]).seal_cursor(&ours, "x").unwrap();
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn a_private_key_opens_at_its_provider_alone_and_survives_a_rotation() {
+    fn private_key_opens_only_for_its_provider_and_survives_a_rotation() {
         let env = SystemEnv::default();
         let tenant = Id::<Tenant>::new(&env);
         let [ours, other] = [ProviderId::new(&env, &tenant), ProviderId::new(&env, &tenant)];
@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn a_domain_is_proved_by_one_tenant_and_any_key() {
+    fn domain_token_belongs_to_one_tenant_and_any_key_verifies_it() {
         let env = SystemEnv::default();
         let [ours, theirs] = [Id::<Tenant>::new(&env), Id::<Tenant>::new(&env)];
         let domain: EmailDomain = "corp.example".parse().unwrap();

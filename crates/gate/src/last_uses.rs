@@ -1,4 +1,4 @@
-//! When and from where credentials were last used: gathered here, written now and then, never in a request's path.
+//! Collects when and from where credentials were last used, and stores it periodically outside of requests.
 
 use std::{
     collections::HashMap,
@@ -15,7 +15,7 @@ use super::caller::Caller;
 
 const MINUTE: i64 = 60_000;
 
-/// Uses since they were last written, by the credential's id.
+/// Uses since the last flush, by the credential's id.
 #[derive(Default)]
 pub(crate) struct LastUses(RwLock<HashMap<String, PendingUse>>);
 
@@ -26,7 +26,7 @@ struct PendingUse {
 }
 
 impl LastUses {
-    /// Notes a use, once a minute and address.
+    /// Records a use, at most once per minute and address.
     pub(crate) fn note(&self, tenant: &TenantId, caller: &Caller, now: Timestamp, ip: Option<IpAddr>) {
         let (of, id) = match caller {
             Caller::Scim(token) => (CredentialType::ScimToken, token.id.as_str()),
@@ -45,7 +45,7 @@ impl LastUses {
         self.0.write().unwrap_or_else(PoisonError::into_inner).insert(id.to_owned(), noted);
     }
 
-    /// Writes what was noted, a unit of work for each tenant. What was written is remembered for its minute.
+    /// Stores the recorded uses, one unit of work per tenant. Stored uses are remembered until their minute ends.
     pub(crate) async fn flush(&self, store: &Store, env: &Arc<dyn Env>) -> StoreResult<()> {
         let mut failed = None;
         let mut due: HashMap<TenantId, Vec<LastUse>> = HashMap::new();
@@ -59,7 +59,7 @@ impl LastUses {
             }
         }
         for (tenant, mut uses) in due {
-            // In one order everywhere, so that two never wait for each other.
+            // A fixed order prevents deadlocks between concurrent flushes.
             uses.sort_unstable_by(|a, b| a.id.cmp(&b.id));
             let again: Vec<String> = uses.iter().map(|use_| use_.id.clone()).collect();
             let ctx = Ctx::new(Arc::clone(env), tenant, Actor::system("last use"));

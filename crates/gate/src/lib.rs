@@ -1,10 +1,10 @@
-//! The path that every request takes, whatever it asks for.
+//! The pipeline that every request passes through.
 //!
-//! A [`server::Server`] takes connections. The middleware finds the operation in the OpenAPI document, limits what clients
-//! may cost, proves the caller and refuses with a [`errors::Problem`]. A handler names the permission that it needs as a
-//! parameter, [`access::Access`], which is the only way to the data.
+//! A [`server::Server`] accepts connections. The middleware matches the operation in the OpenAPI document, enforces
+//! limits, authenticates the caller and answers errors with a [`errors::Problem`]. A handler names the permission
+//! that it needs as a parameter, [`access::Access`], which is the only way to the data.
 //!
-//! This crate knows no endpoint, no page and no setting: routes and keys are handed in.
+//! This crate knows no endpoint, page or setting: routes and keys are passed in.
 
 pub mod access;
 pub mod bodies;

@@ -1,5 +1,5 @@
-//! How much is being answered: more than the server can bear is refused at once instead of waiting, and at the
-//! end everything that was begun is finished.
+//! Limits concurrent requests. Excess requests are rejected at once instead of waiting, and on shutdown requests in
+//! progress are finished.
 
 use std::{
     cell::RefCell,
@@ -23,41 +23,41 @@ use super::{
     meter::{DRAINING, IN_FLIGHT, REFUSED, WORKING, WORKING_MAX, count},
 };
 
-/// How long more than a sustained load is a burst, which is worked off.
+/// How long a load above the sustained limit counts as a burst, which is accepted.
 const BURST: Duration = Duration::from_millis(100);
-/// How long after a refusal no burst is let in, in milliseconds.
+/// How long after a rejection no burst is accepted, in milliseconds.
 const TENSE: u64 = 1000;
-/// What a sustained load may be, as a part of the limit: then those admitted are answered quickly.
+/// The sustained limit is this fraction of the limit (1/8), so that accepted requests are answered quickly.
 const SUSTAINED: usize = 8;
 
-/// How long a refusal waits.
+/// Delay before a rejection.
 const PAUSE: Duration = Duration::from_millis(100);
-/// How many times the limit may wait to be refused; more are refused at once.
+/// Rejections that may be delayed at the same time, as a multiple of the limit. More are sent at once.
 const REFUSING: usize = 16;
 
-/// How many times the limit may wait for something that is neither storage nor their client.
+/// Requests that may wait for something other than storage or their client, as a multiple of the limit.
 const WAITING: usize = 4;
-/// How many times the limit may wait for their turn.
+/// Requests that may queue for their turn, as a multiple of the limit.
 const QUEUE: usize = 4;
-/// Requests that have their turn at the same time.
+/// Requests that may have their turn at the same time.
 const TURNS: usize = 8;
 
-/// What all workers share about the load.
+/// The load, shared by all workers.
 pub struct Load {
     limit: usize,
-    /// Milliseconds from the start of the server to the last moment in which little was worked on.
+    /// Milliseconds from the server's start to the last moment of low load.
     calm: AtomicU64,
-    /// Milliseconds from the start until which a refusal is remembered.
+    /// Milliseconds from the server's start until which a rejection is remembered.
     tense_until: AtomicU64,
-    /// Requests that have arrived and are not answered yet.
+    /// Requests that are not answered yet.
     answering: AtomicUsize,
-    /// Those of them that hold a slot.
+    /// Requests that hold a slot.
     working: AtomicUsize,
-    /// Those of them that wait for something that is neither storage nor their client.
+    /// Requests that wait for something other than storage or their client.
     waiting: AtomicUsize,
-    /// Those of them that wait for their turn.
+    /// Requests that queue for their turn.
     queued: AtomicUsize,
-    /// Refusals that are not sent yet.
+    /// Rejections that are not sent yet.
     refusing: AtomicUsize,
     turns: Arc<Semaphore>,
     draining: AtomicBool,
@@ -67,23 +67,23 @@ pub struct Load {
     meter: LoadMeter,
 }
 
-/// A request that is being answered, until it is dropped.
+/// Counts a request as in progress until it is dropped.
 pub struct Answering(Arc<Load>);
 
-/// One of the limited number of slots for requests that are worked on; given up when dropped.
+/// One of the limited slots for working on requests, released on drop.
 pub(crate) struct WorkSlot(Arc<Load>);
 
-/// A refusal that is not sent yet, until it is dropped.
+/// Counts a rejection as pending until it is dropped.
 struct PendingRefusal(Arc<Load>);
 
-/// A request that waits for something else, until it is dropped.
+/// Counts a request as waiting until it is dropped.
 struct WaitingRequest(Arc<Load>);
 
-/// A request that waits for its turn, until it is dropped.
+/// Counts a request as queued until it is dropped.
 struct QueuedRequest(Arc<Load>);
 
-/// The slot of a request. The request gives it up while it waits for its client: otherwise a few clients that
-/// send their bodies slowly would keep everybody out.
+/// A request's slot. The request releases it while it waits for its client, so that a few clients with slow bodies
+/// cannot occupy all slots.
 #[derive(Clone)]
 pub(crate) struct RequestSlot(Rc<SlotState>);
 
@@ -93,7 +93,7 @@ struct SlotState {
 }
 
 impl Load {
-    /// Takes `limit` requests at the same time.
+    /// Allows `limit` concurrent requests.
     pub(crate) fn new(limit: usize) -> Arc<Self> {
         Arc::new(Self {
             limit,
@@ -113,15 +113,15 @@ impl Load {
         })
     }
 
-    /// Notes that a request has arrived.
+    /// Records the arrival of a request.
     pub fn arrived(self: &Arc<Self>) -> Answering {
         self.answering.fetch_add(1, Ordering::AcqRel);
         self.meter.answering.increment(1.0);
         Answering(Arc::clone(self))
     }
 
-    /// How long a refusal may wait, if it may: in an overload that lasts, clients that are refused at once come back
-    /// at once, and refusing them takes what those admitted need.
+    /// Delays a rejection. In a lasting overload, clients that are rejected at once retry at once, and rejecting them
+    /// uses capacity that accepted requests need.
     pub(crate) async fn before_refusal(self: &Arc<Self>) {
         let _refusing = PendingRefusal(Arc::clone(self));
         if self.refusing.fetch_add(1, Ordering::AcqRel) < self.limit * REFUSING && !self.is_draining() {
@@ -129,7 +129,7 @@ impl Load {
         }
     }
 
-    /// A slot for a request, unless all are taken.
+    /// Returns a slot for a request, or `None` if the limit is reached.
     pub(crate) fn admit(self: &Arc<Self>) -> Option<RequestSlot> {
         let before = self.working.load(Ordering::Acquire);
         if before < self.limit_now(before) {
@@ -139,8 +139,8 @@ impl Load {
         None
     }
 
-    /// A slot for a request that takes its place in the queue when it has everything it needs
-    /// ([`RequestSlot::in_turn`]). Until then it costs no more than its connection and what has arrived of its body.
+    /// Returns a slot for a request that queues once it has everything it needs ([`RequestSlot::in_turn`]). Until
+    /// then it uses only its connection and the received part of its body.
     pub(crate) fn admit_patient(self: &Arc<Self>) -> RequestSlot {
         self.slot(None)
     }
@@ -158,12 +158,12 @@ impl Load {
         }
     }
 
-    /// A burst may fill all slots; a load that stays is let in only as far as it is worked off without waiting,
-    /// or everybody would wait as long as the slots allow.
+    /// Returns the current limit. A burst may use all slots, while a sustained load gets fewer, so that requests do
+    /// not wait for each other.
     fn limit_now(&self, working: usize) -> usize {
         let sustained = (self.limit / SUSTAINED).max(1);
         let now = self.millis();
-        // Those refused come back: between two of their waves nothing is calm yet.
+        // Rejected clients retry, so the load is not low between two waves of retries.
         if now < self.tense_until.load(Ordering::Relaxed) {
             return sustained;
         }
@@ -185,23 +185,23 @@ impl Load {
         WorkSlot(Arc::clone(self))
     }
 
-    /// From now on, clients are told to go elsewhere.
+    /// Starts draining: clients are asked to close their connections.
     pub(crate) fn drain(&self) {
         self.draining.store(true, Ordering::Release);
         self.meter.draining.set(1.0);
     }
 
-    /// Whether the server is about to end.
+    /// Returns whether the server is shutting down.
     pub(crate) fn is_draining(&self) -> bool {
         self.draining.load(Ordering::Acquire)
     }
 
-    /// How many requests are being answered.
+    /// Returns the number of requests in progress.
     pub(crate) fn answering(&self) -> usize {
         self.answering.load(Ordering::Acquire)
     }
 
-    /// Waits until nothing is being answered.
+    /// Waits until no request is in progress.
     pub(crate) async fn until_idle(&self) {
         loop {
             let idle = self.idle.notified();
@@ -214,13 +214,12 @@ impl Load {
 }
 
 impl RequestSlot {
-    /// Gives it up for good: the answer is made, and its client may read it as slowly as it likes.
+    /// Releases the slot for good. The response is complete, and its client may read it slowly.
     pub(crate) fn free(&self) {
         self.0.work.borrow_mut().take();
     }
 
-    /// Waits for the request's turn: few of those that wait are worked on at the same time. `None` where too many
-    /// wait already, and when the server ends.
+    /// Waits for the request's turn. Returns `None` if the queue is full.
     pub(crate) async fn in_turn(&self) -> Option<OwnedSemaphorePermit> {
         let load = &self.0.load;
         let place = QueuedRequest(Arc::clone(load));
@@ -236,13 +235,13 @@ impl RequestSlot {
         Some(turn)
     }
 
-    /// For what goes on when the request's client is gone: it is worked on as before.
+    /// Returns the slot for work that continues after the request's client is gone.
     pub(crate) fn work_slot(&self) -> Option<Rc<WorkSlot>> {
         self.0.work.borrow().clone()
     }
 
-    /// Waits for the client without holding the slot, and then takes it again, also where others have taken it
-    /// meanwhile: a request that was admitted is not refused later. [`super::bodies::Bodies`] bounds how many wait.
+    /// Awaits the client without the slot and then takes the slot again, even above the limit, because an accepted
+    /// request is not rejected later. [`super::bodies::Bodies`] limits how many wait.
     pub(crate) async fn released<T>(&self, waiting: impl Future<Output = T>) -> T {
         let was_working = self.0.work.borrow_mut().take().is_some();
         let arrived = waiting.await;
@@ -252,7 +251,8 @@ impl RequestSlot {
         arrived
     }
 
-    /// The same for something that is neither storage nor the client. `None` where too many wait already.
+    /// Awaits something other than storage or the client without the slot. Returns `None` if too many requests wait
+    /// already.
     pub(crate) async fn yielded<T>(&self, waiting: impl Future<Output = T>) -> Option<T> {
         let load = Arc::clone(&self.0.load);
         let place = WaitingRequest(Arc::clone(&load));
@@ -299,7 +299,7 @@ impl Drop for Answering {
     }
 }
 
-/// What counts the load.
+/// Metrics of the load.
 struct LoadMeter {
     answering: Gauge,
     working: Gauge,
@@ -308,7 +308,7 @@ struct LoadMeter {
 }
 
 impl LoadMeter {
-    /// For a server that takes this many requests at the same time.
+    /// Creates the metrics for this limit.
     fn new(limit: usize) -> Self {
         gauge!(WORKING_MAX).set(count(limit));
         let draining = gauge!(DRAINING);
@@ -326,7 +326,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_more_than_the_limit_is_refused_until_another_ends() {
+    fn requests_above_the_limit_are_rejected_until_one_ends() {
         let load = Load::new(2);
         let both = (load.admit().unwrap(), load.admit().unwrap());
         assert!(load.admit().is_none());
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lasts_is_let_in_as_far_as_it_is_worked_off() {
+    fn sustained_load_gets_the_lower_limit() {
         let load = Load::new(8);
         let wait_for = |limit: usize, working: usize| {
             let start = Instant::now();
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_waits_for_a_body_holds_no_slot() {
+    async fn request_waiting_for_its_body_holds_no_slot() {
         let load = Load::new(1);
         let slot = load.admit().unwrap();
         let other = slot.released(async { load.admit() }).await.unwrap();
@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn requests_that_wait_for_their_turn_hold_no_slot_and_have_a_bound() {
+    async fn queued_requests_hold_no_slot_and_are_limited() {
         let load = Load::new(4);
         let mut turns = Vec::new();
         for _ in 0..TURNS {
@@ -389,7 +389,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn requests_that_wait_for_their_bodies_take_no_place_in_the_queue() {
+    async fn requests_waiting_for_their_bodies_are_not_queued() {
         let load = Load::new(1);
         let slow: Vec<_> = (0..100).map(|_| load.admit_patient()).collect();
         let mut bodies: Vec<_> = slow.iter().map(|slot| Box::pin(slot.released(pending::<()>()))).collect();
@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_end_waits_for_the_last_answer() {
+    async fn shutdown_waits_for_the_last_response() {
         let load = Load::new(2);
         load.until_idle().await;
         let last = load.arrived();

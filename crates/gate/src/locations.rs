@@ -1,10 +1,10 @@
-//! Where an address is, from a database in MaxMind's format.
+//! Maps addresses to locations with a database in MaxMind's format.
 
 use std::{io, net::IpAddr, path::Path};
 
 use maxminddb::{Reader, geoip2::City};
 
-/// A database of places.
+/// A location database.
 pub(crate) struct Locations(Reader<Vec<u8>>);
 
 impl Locations {
@@ -13,7 +13,7 @@ impl Locations {
         Reader::open_readfile(path).map(Self).map_err(named)
     }
 
-    /// `City, Country`, or what of it is known.
+    /// Returns `City, Country`, or the known part of it.
     pub(crate) fn name(&self, address: IpAddr) -> Option<String> {
         let found: City<'_> = self.0.lookup(address).ok()?.decode().ok()??;
         let parts = [found.city.names.english, found.country.names.english];

@@ -1,6 +1,6 @@
-//! What is counted: for `/metrics`, in the names that Prometheus advises.
+//! Metrics for `/metrics`, named by Prometheus' conventions.
 //!
-//! Labels are methods, routes of the description and statuses: nothing that a client can make up.
+//! Labels are methods, routes of the API description, and statuses. Clients cannot create new values.
 
 use std::{
     collections::BTreeMap,
@@ -74,24 +74,24 @@ pub fn server_metrics() -> &'static [Metric] {
     METRICS
 }
 
-/// Upper ends of the buckets, in seconds.
+/// Upper bounds of the buckets, in seconds.
 const BUCKETS: [f64; 13] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
 
-/// How often what was measured is put into its buckets, also when nobody asks for it: in seconds.
+/// Interval of the recorder's upkeep in seconds, which moves samples to their buckets even if nobody scrapes.
 pub(crate) const UPKEEP: u32 = 5;
 
 static RECORDER: OnceLock<Option<PrometheusHandle>> = OnceLock::new();
 
-/// A histogram, and the upper ends of its buckets in seconds.
+/// A histogram, and the upper bounds of its buckets in seconds.
 pub type Buckets = (&'static str, &'static [f64]);
 
-/// Where this process counts; `None` before [`install`], and where somebody else's recorder was there first.
+/// Returns this process's recorder. `None` before [`install`], or if another recorder was installed first.
 pub(crate) fn recorder() -> Option<&'static PrometheusHandle> {
     RECORDER.get()?.as_ref()
 }
 
-/// Starts counting, before the first metric is made: these histograms and metrics beside the server's own.
-/// Whether it does: in a process that counts already nothing is to be set to 0.
+/// Installs the recorder, with additional histograms and metrics. Must run before the first metric is created.
+/// Returns whether this call installed it, in which case counters can be initialized to 0.
 pub fn install(histograms: &[Buckets], others: &[Metric]) -> bool {
     let mut has_begun = false;
     RECORDER.get_or_init(|| start(histograms, others).inspect(|_| has_begun = true));
@@ -108,7 +108,7 @@ fn start(histograms: &[Buckets], others: &[Metric]) -> Option<PrometheusHandle> 
     Some(handle)
 }
 
-/// Says what the database's connections and queues look like.
+/// Updates the gauges of the database's connections and queues.
 pub(crate) fn database(figures: &PoolMetrics) {
     gauge!(CONNECTIONS, "state" => "busy").set(count(figures.open.saturating_sub(figures.idle)));
     gauge!(CONNECTIONS, "state" => "idle").set(count(figures.idle));
@@ -126,37 +126,37 @@ pub(crate) fn database(figures: &PoolMetrics) {
     }
 }
 
-/// Counts entries that were committed.
+/// Counts committed audit entries.
 pub fn count_recorded(codes: &[&'static str]) {
     for code in codes {
         counter!(EVENTS, "code" => *code).increment(1);
     }
 }
 
-/// A request that a network policy refused.
+/// Counts a request that a network policy blocked.
 pub(crate) fn network_denied(surface: &'static str) {
     counter!(NETWORK, "surface" => surface).increment(1);
 }
 
-/// Says until when the server's certificate is good, in seconds since 1970.
+/// Sets the expiry of the server's certificate, in seconds since 1970.
 #[expect(clippy::cast_precision_loss, reason = "seconds are exact for 200 million years")]
 pub(crate) fn certificate_ends(at: i64) {
     gauge!(CERTIFICATE).set(at as f64);
 }
 
-/// A number as metrics have it.
+/// Converts a number to a metric's value.
 #[expect(clippy::cast_precision_loss, reason = "figures are floating-point numbers")]
 pub fn count(number: usize) -> f64 {
     number as f64
 }
 
-/// Says what is running.
+/// Sets the metric with the running version.
 pub fn build(spec_version: &str) {
     let labels = [("version", env!("CARGO_PKG_VERSION").to_owned()), ("spec", spec_version.to_owned())];
     gauge!(BUILD, &labels).set(1.0);
 }
 
-/// The counters of one operation.
+/// The metrics of one operation.
 pub(crate) struct Meter {
     method: String,
     route: String,
@@ -165,7 +165,7 @@ pub(crate) struct Meter {
 }
 
 impl Meter {
-    /// For a method and a route of the description, and the statuses that it describes: those begin at 0.
+    /// Creates the metrics of an operation. Counters of the statuses that the API description lists start at 0.
     pub(crate) fn new(method: &str, route: &str, statuses: impl IntoIterator<Item = u16>) -> Self {
         let labels = [("method", method.to_owned()), ("route", route.to_owned())];
         let meter = Self {
@@ -180,13 +180,13 @@ impl Meter {
         meter
     }
 
-    /// Counts an answer.
+    /// Counts a response and its duration.
     pub(crate) fn answered(&self, status: u16, took: Duration) {
         self.duration.record(took.as_secs_f64());
         self.refused(status);
     }
 
-    /// Counts an answer that took no time and would make others look quicker than they are.
+    /// Counts a response without its duration, which was too short to be representative.
     pub(crate) fn refused(&self, status: u16) {
         let known = self.answers.read().unwrap_or_else(PoisonError::into_inner).get(&status).cloned();
         known.unwrap_or_else(|| self.counter(status)).increment(1);

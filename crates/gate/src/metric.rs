@@ -1,23 +1,23 @@
-//! What a metric is called, and what it counts.
+//! Names and descriptions of metrics.
 
 use metrics::{describe_counter, describe_gauge, describe_histogram};
 
 /// A metric as `/metrics` describes it.
 pub struct Metric {
-    /// Its kind, as Prometheus has it.
+    /// The type of the metric.
     pub kind: Kind,
-    /// `gatehouse_…`, in the names that Prometheus advises.
+    /// `gatehouse_…`, named by Prometheus' conventions.
     pub name: &'static str,
-    /// What it counts, in one sentence.
+    /// The help text, one sentence.
     pub help: &'static str,
 }
 
-/// The kinds of metrics.
+/// The types of metrics.
 #[derive(Clone, Copy)]
 pub enum Kind {
-    /// Only grows.
+    /// A value that only grows.
     Counter,
-    /// Is as it is now.
+    /// A current value.
     Gauge,
     /// Durations in buckets.
     Histogram,
@@ -35,7 +35,7 @@ impl Kind {
 }
 
 impl Metric {
-    /// Tells the recorder what the metric is.
+    /// Registers the description with the recorder.
     pub(crate) fn describe(&self) {
         match self.kind {
             Kind::Counter => describe_counter!(self.name, self.help),
@@ -45,13 +45,13 @@ impl Metric {
     }
 }
 
-/// Declares metrics: a constant with the name of each, and `METRICS` with all of them.
+/// Declares a constant with the name of each metric, and `METRICS` with all of them.
 #[macro_export]
 macro_rules! metrics {
     ($($vis:vis $constant:ident: $kind:ident = $name:literal, $help:literal;)*) => {
         $($vis const $constant: &str = $name;)*
 
-        /// The metrics of this file.
+        /// The metrics of this module.
         pub(crate) const METRICS: &[$crate::metric::Metric] = &[
             $($crate::metric::Metric { kind: $crate::metric::Kind::$kind, name: $name, help: $help },)*
         ];

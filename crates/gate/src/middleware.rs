@@ -1,5 +1,5 @@
-//! The middleware that every request passes: finds the operation, proves the caller, and leaves on every
-//! answer what belongs on every answer. The order of refusals is the order of this file.
+//! The middleware that every request passes through. It matches the operation, authenticates the caller, and sets the
+//! headers common to all responses. The order of checks is the order in this file.
 
 use std::{
     panic::AssertUnwindSafe,
@@ -37,10 +37,10 @@ use super::{
     trace::{self, TRACERESPONSE},
 };
 
-/// How long an answer may take to begin.
+/// Time limit until a response begins.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(40);
 
-/// Marks ids of requests.
+/// Marks request ids.
 enum Request {}
 impl Kind for Request {
     const PREFIX: &'static str = "req";
@@ -49,13 +49,13 @@ impl Kind for Request {
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const SPEC_VERSION: HeaderName = HeaderName::from_static("x-service-spec-version");
 const API_POLICY: HeaderValue = HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'");
-/// What pages may do.
+/// The content security policy of pages.
 pub const PAGE_POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; style-src 'self'; img-src 'self'; script-src 'self'; connect-src 'self'; \
      form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
 );
 
-/// Handles a request from its first byte to its log line.
+/// Handles a request from arrival to its log line.
 pub(crate) async fn handle_request(
     mut request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
@@ -75,7 +75,7 @@ pub(crate) async fn handle_request(
     let operation =
         if let RouteMatch::Operation(operation) = &named { Some(Arc::clone(operation)) } else { None };
     let quiet = operation.as_ref().is_some_and(|operation| operation.manner == Logging::Quiet);
-    // Probes are answered whatever the load: they matter most when it is high.
+    // Probes are answered under any load, because they matter most under high load.
     let patient = operation.as_ref().is_some_and(|operation| operation.manner == Logging::Patient);
     let slot = match (quiet, patient) {
         (true, _) => None,
@@ -145,15 +145,15 @@ pub(crate) async fn handle_request(
     answered.map_err(|response| InternalError::from_response("the handler did not answer", response).into())
 }
 
-/// What the log says of a request beside its answer.
+/// What the log line of a request contains besides the response.
 struct LogLine {
     operation: Option<Arc<Operation>>,
     tenant: Option<String>,
-    /// Whether there is to be none, unless something is wrong.
+    /// Whether only errors are logged.
     quiet: bool,
 }
 
-/// An answer as the log tells it.
+/// The parts of a response that are logged.
 struct LoggedAnswer<'a> {
     method: &'a Method,
     status: u16,
@@ -238,14 +238,14 @@ async fn admit(
             pipeline.scim_rates.admit(&tenant, async || gate.tier(&tenant).await).await?;
         }
     }
-    // Nothing is called so, and PostgreSQL has no text with this character.
+    // No resource has a name with NUL, which PostgreSQL text cannot contain.
     if request.path().contains("%00") && Area::of(request.path()) != Area::Scim {
         return Err(Problem::not_found());
     }
     Ok(())
 }
 
-/// Refuses what a page of somebody else's has made a browser send along with our cookies (sign-in too).
+/// Rejects cross-site requests, which a browser may send with our cookies. This includes sign-in.
 fn cross_site(request: &ServiceRequest, pipeline: &Pipeline) -> Result<(), Problem> {
     let headers = request.headers();
     let api = Area::of(request.path()) == Area::Api;
@@ -262,7 +262,7 @@ fn cross_site(request: &ServiceRequest, pipeline: &Pipeline) -> Result<(), Probl
     Err(Problem::forbidden("CROSS_SITE", "this was sent by a page of another site"))
 }
 
-/// Answers for work that panics, takes too long or fails in a way nobody foresaw.
+/// Converts panics, timeouts and unexpected errors to responses.
 async fn withstand<T>(work: impl Future<Output = Result<T, Error>>) -> Result<T, Problem> {
     match AssertUnwindSafe(timeout(ANSWERED_WITHIN, work)).catch_unwind().await {
         Ok(Ok(Ok(done))) => Ok(done),
@@ -272,7 +272,7 @@ async fn withstand<T>(work: impl Future<Output = Result<T, Error>>) -> Result<T,
     }
 }
 
-/// Refuses what is too much with as little work as can be: no line, no id, a body that is made once.
+/// Rejects a request under overload as cheaply as possible: no log line, no request id, and a prebuilt body.
 fn refuse_at_once(area: Area, pipeline: &Pipeline) -> HttpResponse {
     let mut answer = area.refuse_at_once(&pipeline.overloaded);
     finish(answer.headers_mut(), area, pipeline);
@@ -282,8 +282,8 @@ fn refuse_at_once(area: Area, pipeline: &Pipeline) -> HttpResponse {
     answer
 }
 
-/// Lets the answer hold what has to live until it is sent: a body that was not read to its end, which closes the
-/// connection, and for an answer in parts the mark that its connection is in use.
+/// Attaches values that must live until the response is sent: an unread body, which closes the connection, and for a
+/// streamed response the mark that its connection is in use.
 fn attach(response: &mut HttpResponse, incoming: Option<Incoming>, busy: Option<InUse>) {
     let unread = incoming.and_then(Incoming::unread);
     let busy = busy.filter(|_| response.body().size() == BodySize::Stream);
@@ -293,7 +293,7 @@ fn attach(response: &mut HttpResponse, incoming: Option<Incoming>, busy: Option<
     }
 }
 
-/// Counts a large answer for its client's address until it is sent.
+/// Counts a large response for its client's address until it is sent.
 fn attach_until_sent(response: &mut HttpResponse, pipeline: &Pipeline, address: impl FnOnce() -> String) {
     if !pending_answers::is_large(response.body()) {
         return;
@@ -302,7 +302,7 @@ fn attach_until_sent(response: &mut HttpResponse, pipeline: &Pipeline, address: 
     *response = whole.map_body(|_, body| pipeline.unsent.count(address().into(), body));
 }
 
-/// What ties the answer to the log.
+/// Sets the request id and the trace, which link the response to the log.
 fn set_trace_headers(headers: &mut HeaderMap, arrival: &RequestOrigin) {
     if let Ok(id) = HeaderValue::from_str(&arrival.request_id) {
         headers.insert(REQUEST_ID, id);
@@ -314,7 +314,7 @@ fn set_trace_headers(headers: &mut HeaderMap, arrival: &RequestOrigin) {
 
 fn finish(headers: &mut HeaderMap, area: Area, pipeline: &Pipeline) {
     let policy = if area == Area::Pages { PAGE_POLICY } else { API_POLICY };
-    // A page that is answered where the API is says itself what it may do.
+    // A page under an API path sets its own policy.
     if !headers.contains_key(header::CONTENT_SECURITY_POLICY) {
         headers.insert(header::CONTENT_SECURITY_POLICY, policy);
     }
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_handler_that_panics_or_hangs_is_answered_for() {
+    async fn panicking_or_hanging_handler_gets_an_error_response() {
         assert_eq!(status("/answers").await, StatusCode::OK);
         assert_eq!(status("/panics").await, StatusCode::INTERNAL_SERVER_ERROR);
         assert_eq!(status("/hangs").await, StatusCode::SERVICE_UNAVAILABLE);

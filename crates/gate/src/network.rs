@@ -1,8 +1,8 @@
-//! From where a tenant may be reached: the policy at the door.
+//! Enforces network policies.
 //!
-//! What a tenant has set is found with each credential; its rules are kept here, ready to decide, until the version that
-//! comes with it is another. So a change is in force on the next request, on every instance, and a tenant without a
-//! policy waits for nothing.
+//! A tenant's settings are read with each credential. Its compiled rules are cached here until the version that comes
+//! with the settings changes. So a change applies to the next request on every instance, and tenants without a policy
+//! need no lookup.
 
 use std::sync::Arc;
 
@@ -18,10 +18,10 @@ use super::{
     meter,
 };
 
-/// Rules of all tenants that are kept ready, about.
+/// Approximate number of cached rules over all tenants.
 const KEPT: u64 = 1_000_000;
 
-/// Policies that are ready to decide.
+/// Compiled policies.
 pub(crate) struct Networks(Cache<TenantId, Arc<CompiledPolicy>>);
 
 struct CompiledPolicy {
@@ -38,7 +38,7 @@ impl Default for Networks {
 }
 
 impl Networks {
-    /// Lets a request in, or refuses it with 403.
+    /// Admits a request or returns a 403.
     pub(crate) async fn admit(
         &self,
         store: &Store,
@@ -47,7 +47,7 @@ impl Networks {
         surface: Surface,
         who: &DeniedCaller<'_>,
     ) -> Result<(), Problem> {
-        // Nothing else is needed where nothing is looked at: not even room for it in what every request carries along.
+        // Returns early if the policy does not apply, to keep the future of every request small.
         if !mark.settings.looks_at(surface) {
             return Ok(());
         }
@@ -66,7 +66,7 @@ impl Networks {
     ) -> StoreResult<Arc<CompiledPolicy>> {
         let find = async |tx: &mut Tx| tx.network_rules().await;
         let rules = store.read::<_, StoreError>(tenant.clone(), find).await?;
-        // Rules that are newer than the version are found again under theirs.
+        // If the rules are newer than the version, the next request with the newer version reads them again.
         let ready = Arc::new(CompiledPolicy {
             version: mark.version,
             rules: u32::try_from(rules.len()).unwrap_or(u32::MAX),
@@ -77,11 +77,11 @@ impl Networks {
     }
 }
 
-/// Who wants to come in, as the ledger is told of a refusal.
+/// The caller, as recorded in the audit event of a blocked request.
 pub(crate) struct DeniedCaller<'a> {
-    /// The id of the person or the token.
+    /// The id of the user or token.
     pub(crate) id: &'a str,
-    /// Whether the bypass of administrators is theirs.
+    /// Whether the administrators' bypass applies.
     pub(crate) admin: bool,
 }
 
@@ -91,7 +91,7 @@ impl<'a> DeniedCaller<'a> {
     }
 }
 
-/// Decides once more, in the unit of work of a request that another policy has let in.
+/// Decides again in the unit of work of a request that an older policy has admitted.
 pub(crate) async fn decide_again(
     ctx: &Ctx,
     tx: &mut Tx,
@@ -117,7 +117,7 @@ fn decided(policy: &Policy, ctx: &Ctx, surface: Surface, who: &DeniedCaller<'_>)
     Err(blocked().with_event_as(ctx, event))
 }
 
-/// 403: says nothing of rules.
+/// 403 that reveals nothing about the rules.
 pub(crate) fn blocked() -> Problem {
     let message = "this tenant's network policy lets nobody in from this address; connect from a permitted network, \
                    or ask an administrator";

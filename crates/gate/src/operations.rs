@@ -1,4 +1,4 @@
-//! What can be asked: read from the API description, so that nothing exists that is not described.
+//! The operations, read from the API description. Undocumented operations do not exist.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -8,45 +8,45 @@ use serde_json::Value;
 
 use super::meter::Meter;
 
-/// The probes' paths, for the table of operations.
+/// The paths of the probes.
 pub(crate) const PROBES: [&str; 2] = ["/healthz", "/readyz"];
-/// Where the figures are, on the server's own address unless they have one.
+/// The path of the metrics, served on the server's own address unless they have one of their own.
 pub(crate) const METRICS: &str = "/metrics";
 
-/// How an operation is unlike the others.
+/// Special treatment of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Logging {
-    /// It is not.
+    /// None.
     Usual,
-    /// The log says of it only what went wrong.
+    /// Only errors are logged.
     Quiet,
-    /// It hashes a password: then it waits for its turn.
+    /// It hashes a password, so it queues for its turn.
     Patient,
-    /// Pages of other sites may send to it.
+    /// It accepts cross-site requests.
     FromElsewhere,
-    /// It ends the session of its request, which no policy of the tenant forbids.
+    /// It ends the session of its request, which no policy forbids.
     SignOut,
 }
 
-/// One operation of the description.
+/// An operation of the API description.
 pub(crate) struct Operation {
-    /// The path with its parameters' names, as in the description.
+    /// The path template in the API description.
     pub template: String,
-    /// Whether it needs no credential; then one that is sent is ignored.
+    /// Whether it needs no credential. Any credential sent is ignored.
     pub public: bool,
-    /// How it is unlike the others.
+    /// Its special treatment.
     pub manner: Logging,
-    /// What counts its answers.
+    /// Its metrics.
     pub meter: Meter,
 }
 
-/// What the address and the method name.
+/// The match of a path and method.
 pub(crate) enum RouteMatch {
-    /// The path and the method name an operation.
+    /// An operation.
     Operation(Arc<Operation>),
-    /// The address takes other methods: these.
+    /// The path exists, but only with these methods.
     OtherMethods(HeaderValue),
-    /// The path names no operation.
+    /// The path does not exist.
     Nothing,
 }
 
@@ -55,24 +55,24 @@ struct Address {
     allow: HeaderValue,
 }
 
-/// What is served beside probes and metrics.
+/// The routes to serve besides probes and metrics.
 #[derive(Clone, Copy)]
 pub struct Routes<'a> {
     /// The OpenAPI document.
     pub document: &'a Value,
-    /// Pages for everybody.
+    /// Pages without authentication.
     pub open_pages: &'a [&'a str],
-    /// Pages for those who have a session.
+    /// Pages that require a session.
     pub signed_in_pages: &'a [&'a str],
-    /// Paths of the document whose operations are unlike the others.
+    /// Paths of the document whose operations need special treatment.
     pub manners: &'a [(&'a str, Logging)],
 }
 
-/// All operations by path and method.
+/// All operations, by path and method.
 pub(crate) struct Operations(Router<Address>);
 
 impl Operations {
-    /// Reads what is served, and the paths of probes.
+    /// Collects the operations of the routes and probes.
     pub(crate) fn new(routes: Routes<'_>, probes: &[&str]) -> Result<Self, String> {
         let Routes { document, open_pages, signed_in_pages, manners } = routes;
         let mut router = Router::new();
@@ -106,7 +106,7 @@ impl Operations {
         Ok(Self(router))
     }
 
-    /// What the address and the method name.
+    /// Matches a path and method.
     pub(crate) fn named(&self, method: &Method, path: &str) -> RouteMatch {
         let Ok(found) = self.0.at(path) else { return RouteMatch::Nothing };
         match found.value.methods.get(method.as_str()) {

@@ -1,7 +1,7 @@
-//! Answers that wait for their clients to read them.
+//! Limits the memory of responses that clients have not read yet.
 //!
-//! A client may ask for large answers and read none. Their memory is counted by client address. When it is full, the address that
-//! holds the most gives way: its oldest answer is dropped, and its connection ends before the answer does.
+//! A client may request large responses and read none. Their memory is counted by client address. When it is full,
+//! the address that uses the most loses its oldest response, and the connection is closed early.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -22,14 +22,14 @@ use super::{
     meter::{UNSENT_BYTES, UNSENT_CUT, count},
 };
 
-/// Answers up to this many bytes are not counted: the system's buffers take them.
+/// Responses up to this size in bytes are not counted, because they fit into the operating system's buffers.
 const SMALL: u64 = 64 * 1024;
-/// Bytes that are handed over at once, so that the rest is known to be unsent.
+/// Bytes passed on at a time, so that the rest is known to be unsent.
 const PIECE: usize = 32 * 1024;
-/// Bytes of all unsent answers.
+/// Maximum size of all unsent responses, in bytes.
 pub(crate) const MEMORY: usize = 128 * 1024 * 1024;
 
-/// Large answers that are not sent yet.
+/// Large responses that are not sent yet.
 pub(crate) struct PendingAnswers {
     memory: usize,
     held: Mutex<PendingBytes>,
@@ -44,7 +44,7 @@ struct PendingBytes {
     addresses: HashMap<Arc<str>, Address>,
 }
 
-/// The unsent answers of one client address, oldest first.
+/// The unsent responses of one client address, oldest first.
 #[derive(Default)]
 struct Address {
     bytes: usize,
@@ -56,16 +56,16 @@ struct PendingAnswer {
     rest: Shared,
 }
 
-/// Whether an answer is counted.
+/// Returns whether a response is counted.
 pub(crate) fn is_large(body: &BoxBody) -> bool {
     matches!(body.size(), BodySize::Sized(size) if size > SMALL)
 }
 
-/// What is left of an answer; `None` once it was dropped.
+/// The content of a response; `None` once it was dropped.
 type Shared = Arc<Mutex<Option<Bytes>>>;
 
 impl PendingAnswers {
-    /// With room for so many bytes.
+    /// Creates an account of this many bytes.
     pub(crate) fn new(memory: usize) -> Arc<Self> {
         Arc::new(Self {
             memory,
@@ -75,7 +75,7 @@ impl PendingAnswers {
         })
     }
 
-    /// Counts an answer until it is sent. One that is written as it is read from elsewhere is left as it is.
+    /// Counts a response until it is sent. A streamed response is not counted.
     pub(crate) fn count(self: &Arc<Self>, address: Arc<str>, body: BoxBody) -> BoxBody {
         match body.try_into_bytes() {
             Ok(bytes) => BoxBody::new(self.track(address, bytes)),
@@ -101,7 +101,7 @@ impl PendingAnswers {
         Answer { unsent: Arc::clone(self), address, id, size, sent: 0, rest }
     }
 
-    /// Sets the gauge.
+    /// Updates the gauge.
     pub(crate) fn measure(&self) {
         self.meter.measure(lock(&self.held).bytes);
     }
@@ -117,7 +117,8 @@ impl PendingBytes {
         self.next_id
     }
 
-    /// Drops the oldest answer of the address that holds the most, the new one of `size` bytes counted. `false`: there is none.
+    /// Drops the oldest response of the address that uses the most, counting the new one of `size` bytes. Returns
+    /// `false` if that address has none.
     fn drop_one(&mut self, new: &Arc<str>, size: usize) -> bool {
         let of_new = self.addresses.get(new).map_or(0, |address| address.bytes) + size;
         let most = self.addresses.iter().max_by_key(|(_, address)| address.bytes);
@@ -143,7 +144,7 @@ impl PendingBytes {
     }
 }
 
-/// An answer that is handed over in pieces.
+/// A response that is sent in pieces.
 struct Answer {
     unsent: Arc<PendingAnswers>,
     address: Arc<str>,
@@ -153,7 +154,7 @@ struct Answer {
     rest: Shared,
 }
 
-/// Its memory was needed.
+/// The response was dropped to free memory.
 #[derive(Debug, thiserror::Error)]
 #[error("the client did not read the answer, and its memory was needed")]
 struct Evicted;
@@ -169,7 +170,7 @@ impl MessageBody for Answer {
         let piece = {
             let rest = lock(&self.rest);
             let Some(bytes) = rest.as_ref() else { return Poll::Ready(Some(Err(Evicted))) };
-            // A copy: a part of it would keep all of it in memory.
+            // A copy, because a slice would keep the whole response in memory.
             let piece = bytes.get(self.sent..(self.sent + PIECE).min(bytes.len())).unwrap_or_default();
             Bytes::copy_from_slice(piece)
         };
@@ -191,7 +192,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What counts large answers that are not sent yet.
+/// Metrics of large unsent responses.
 struct UnsentMeter {
     bytes: Gauge,
     cut: Counter,
@@ -202,12 +203,12 @@ impl UnsentMeter {
         Self { bytes: gauge!(UNSENT_BYTES), cut: counter!(UNSENT_CUT) }
     }
 
-    /// Sets the gauge.
+    /// Updates the gauge.
     fn measure(&self, bytes: usize) {
         self.bytes.set(count(bytes));
     }
 
-    /// Counts an answer that was dropped.
+    /// Counts a dropped response.
     fn cut(&self) {
         self.cut.increment(1);
     }
@@ -229,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_handed_over_in_pieces_and_then_forgotten() {
+    fn response_is_sent_in_pieces_and_then_released() {
         let unsent = PendingAnswers::new(MEMORY);
         let mut answer = answer(&unsent, "a", 2 * PIECE + 1);
         let mut sizes = Vec::new();
@@ -244,15 +245,15 @@ mod tests {
     }
 
     #[test]
-    fn the_address_that_holds_the_most_gives_way() {
+    fn address_using_the_most_loses_its_oldest_response() {
         let unsent = PendingAnswers::new(10 * PIECE);
         let mut of_others = answer(&unsent, "other", 2 * PIECE);
         let mut held: Vec<_> = (0..8).map(|_| answer(&unsent, "attacker", PIECE)).collect();
-        // Another client is served, and the attacker loses the oldest.
+        // Another client is served, and the attacker loses its oldest response.
         let mut new = answer(&unsent, "new", PIECE);
         assert!(matches!(next(&mut held[0]), Some(Err(Evicted))));
         assert!(matches!(next(&mut held[1]), Some(Ok(_))));
-        // The attacker's next ones cost the attacker.
+        // The attacker's next response replaces one of its own.
         held.push(answer(&unsent, "attacker", PIECE));
         assert!(matches!(next(&mut held[1]), Some(Err(Evicted))));
         assert!(matches!((next(&mut of_others), next(&mut new)), (Some(Ok(_)), Some(Ok(_)))));
@@ -262,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn answer_larger_than_all_the_memory_is_kept_where_there_is_nothing_to_drop() {
+    fn response_larger_than_the_memory_is_kept_if_none_can_be_dropped() {
         let unsent = PendingAnswers::new(0);
         let size = usize::try_from(SMALL).unwrap();
         assert!(!is_large(&BoxBody::new(vec![7; size])));

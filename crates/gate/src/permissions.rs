@@ -1,4 +1,4 @@
-//! What a handler may ask for.
+//! The permissions that a handler may require.
 
 use std::sync::Arc;
 
@@ -14,29 +14,29 @@ use super::{
     errors::Problem,
 };
 
-/// A permission: who has it.
+/// A permission that a handler requires of its caller.
 pub trait Permission: 'static {
-    /// What a handler gets to know of the caller.
+    /// The type of the admitted caller.
     type Caller: Clone + 'static;
 
-    /// The caller, if they have it.
+    /// Returns the caller if it has the permission, or an error.
     fn admit(caller: Caller) -> Result<Self::Caller, Problem>;
 }
 
-/// A permission to change something.
+/// A permission to make changes.
 pub trait WritePermission: Permission {}
 
-/// A person, by whichever of their credentials.
+/// A user, authenticated by either credential.
 #[derive(Debug, Clone)]
 pub enum Person {
-    /// By a session that is complete.
+    /// With a complete session.
     Session(Arc<Signed>),
-    /// By a personal access token with the scope that was asked for.
+    /// With a personal access token that has the required scope.
     Pat(Arc<PatCaller>),
 }
 
 impl Person {
-    /// The user's account, and what it may do.
+    /// Returns the user and the tenant's policies.
     pub fn holder(&self) -> &Holder {
         match self {
             Self::Session(signed) => &signed.holder,
@@ -44,28 +44,28 @@ impl Person {
         }
     }
 
-    /// Id of the user.
+    /// Returns the user's id.
     pub fn user(&self) -> &UserId {
         &self.holder().user
     }
 
-    /// What the tenant asks for.
+    /// Returns the tenant's sign-in policy.
     pub fn policy(&self) -> &SignInPolicy {
         &self.holder().policy
     }
 
-    /// Whether they are an administrator of the tenant.
+    /// Returns whether the user is an administrator of the tenant.
     pub fn is_administrator(&self) -> bool {
         self.holder().role == Role::Admin
     }
 
-    /// Whether they are here by a session.
+    /// Returns whether the user is authenticated by a session.
     pub fn has_session(&self) -> bool {
         matches!(self, Self::Session(_))
     }
 }
 
-/// A session, complete or owing a factor.
+/// Returns the session, which may still require a factor.
 fn any_session(caller: Caller) -> Result<Arc<Signed>, Problem> {
     match caller {
         Caller::Session(signed) => Ok(signed),
@@ -98,7 +98,7 @@ fn administrator(person: Person) -> Result<Person, Problem> {
     }
 }
 
-/// Defines a permission: its name, what it is for, the caller and how it is admitted.
+/// Defines a permission with its caller type and its check.
 macro_rules! permission {
     ($(#[$doc:meta])+ $name:ident => $caller:ty, $admit:expr) => {
         $(#[$doc])+
@@ -127,50 +127,50 @@ fn provider(caller: Caller) -> Result<Arc<ScimToken>, Problem> {
 }
 
 permission!(
-    /// To read the tenant's users as an identity provider.
+    /// Reading the tenant's users as an identity provider.
     ScimRead => Arc<ScimToken>, provider
 );
 permission!(
-    /// To change the tenant's users as an identity provider.
+    /// Changing the tenant's users as an identity provider.
     write ScimWrite => Arc<ScimToken>, provider
 );
 permission!(
-    /// To finish signing in: to enrol a factor, to prove one, to sign out. By a session that may owe one.
+    /// Finishing a sign-in: enrolling or verifying a factor, signing out. The session may still require a factor.
     write SigningIn => Arc<Signed>, any_session
 );
 permission!(
-    /// One's own sessions, factors, tokens and password. By a complete session alone.
+    /// Managing one's own sessions, factors, tokens and password. Requires a complete session.
     write OwnAccount => Arc<Signed>, |caller| any_session(caller).and_then(complete)
 );
 permission!(
-    /// To read one's own profile.
+    /// Reading one's own profile.
     ReadProfile => Person, |caller| person(caller, Scope::ReadProfile)
 );
 permission!(
-    /// To change one's own profile.
+    /// Changing one's own profile.
     write WriteProfile => Person, |caller| person(caller, Scope::WriteProfile)
 );
 permission!(
-    /// To read the people of the tenant.
+    /// Reading the people of the tenant.
     ReadPeople => Person, |caller| person(caller, Scope::ReadHcm)
 );
 permission!(
-    /// To change the people of the tenant, for administrators.
+    /// Changing the people of the tenant. For administrators.
     write WritePeople => Person, |caller| person(caller, Scope::WriteHcm).and_then(administrator)
 );
 permission!(
-    /// The tenant's settings, for administrators.
+    /// Changing the tenant's settings. For administrators.
     write Administer => Person, |caller| person(caller, Scope::AdminTenant).and_then(administrator)
 );
 permission!(
-    /// To look at settings that concern everybody: by a session, or as an administrator by a token.
+    /// Reading settings that affect every user. Requires a session, or an administrator's token.
     ReadSettings => Person, |caller| match caller {
         Caller::Pat(_) => person(caller, Scope::AdminTenant).and_then(administrator),
         other => any_session(other).and_then(complete).map(Person::Session),
     }
 );
 permission!(
-    /// Settings that no token may change, for administrators with a session.
+    /// Changing settings that no token may change. For administrators with a session.
     write AdministerInPerson => Arc<Signed>, |caller| {
         let signed = any_session(caller).and_then(complete)?;
         administrator(Person::Session(Arc::clone(&signed)))?;

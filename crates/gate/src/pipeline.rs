@@ -1,4 +1,4 @@
-//! What all workers share of the path that every request takes.
+//! The state of the request pipeline, shared by all workers.
 
 use std::{io, net::IpAddr, num::NonZeroU32, path::PathBuf, sync::Arc};
 
@@ -27,23 +27,23 @@ use super::{
 };
 use crate::keys::Keys;
 
-/// What all workers share of the path that every request takes.
+/// The state of the request pipeline, shared by all workers.
 pub struct Pipeline {
-    /// What stands before every path.
+    /// The base URL.
     pub base_url: String,
-    /// Whether browsers come by TLS.
+    /// Whether browsers connect by HTTPS.
     pub https: bool,
     pub(crate) proxies: Proxies,
     pub(crate) operations: Operations,
-    /// Counts requests that name no operation.
+    /// Metrics of requests that match no operation.
     pub(crate) other: Meter,
-    /// How much is being answered.
+    /// The requests in progress.
     pub load: Arc<Load>,
     pub(crate) bodies: Arc<Bodies>,
     pub(crate) unsent: Arc<PendingAnswers>,
     pub(crate) connections: Arc<Connections>,
     pub(crate) overloaded: Overloaded,
-    /// What signs, seals and verifies.
+    /// The keys for signing, sealing and verifying.
     pub keys: Keys,
     pub(crate) cookie_name: CookieName,
     pub(crate) locations: Option<Locations>,
@@ -51,7 +51,7 @@ pub struct Pipeline {
     pub(crate) refusals: Refusals,
     pub(crate) networks: Networks,
     pub(crate) scim_rates: ScimRates,
-    /// For metrics and readiness, never for a request.
+    /// For metrics and readiness, never for requests.
     pub(crate) watched: Store,
     pub(crate) readiness: Readiness,
     pub(crate) spec_version: HeaderValue,
@@ -61,36 +61,36 @@ pub struct Pipeline {
     pub(crate) spans: Option<Spans>,
 }
 
-/// What an operator decides about it.
+/// The operator's settings for the pipeline.
 pub struct PipelineSettings {
-    /// What stands before every path.
+    /// The base URL.
     pub base_url: String,
-    /// Who may say where a request comes from.
+    /// The proxies whose forwarding header is trusted.
     pub proxies: Proxies,
-    /// Requests that are worked on at the same time.
+    /// Maximum number of concurrent requests.
     pub max_in_flight: usize,
-    /// Bytes of all request bodies.
+    /// Maximum memory of all request bodies, in bytes.
     pub max_body_memory: usize,
-    /// Request bodies of one address that are waited for.
+    /// Maximum number of pending request bodies per address.
     pub max_bodies_per_address: usize,
-    /// Connections of one address.
+    /// Maximum number of connections per address.
     pub max_connections_per_address: usize,
     /// The name of the session cookie.
     pub session_cookie: CookieName,
-    /// A database of places in MaxMind's format.
+    /// The path of a location database in MaxMind's format.
     pub geo_database: Option<PathBuf>,
-    /// SCIM requests a second of each tier.
+    /// SCIM requests per second for each tier.
     pub scim_rates: [NonZeroU32; 3],
-    /// Where spans are sent to.
+    /// The OTLP endpoint for spans.
     pub otlp_endpoint: Option<String>,
     /// The version of the API description.
     pub spec_version: String,
-    /// Whether the metrics have an address of their own.
+    /// Whether metrics have their own address.
     pub metrics_apart: bool,
 }
 
 impl Pipeline {
-    /// Prepares it. `watched` is for metrics and readiness, never for a request.
+    /// Builds the pipeline. `watched` is for metrics and readiness, never for requests.
     pub fn new(
         settings: PipelineSettings,
         routes: Routes<'_>,
@@ -126,7 +126,7 @@ impl Pipeline {
         })
     }
 
-    /// Where a request comes from: the peer, or what trusted proxies say in the one header that they write.
+    /// Returns the client's address: the peer's, or the one in the trusted proxies' forwarding header.
     pub(crate) fn client_address(&self, peer: Option<IpAddr>, headers: &HeaderMap) -> Option<IpAddr> {
         let name = match self.proxies.header {
             ProxyHeader::XForwardedFor => header::X_FORWARDED_FOR,
@@ -135,12 +135,12 @@ impl Pipeline {
         self.proxies.client(peer, headers.get_all(name).map(HeaderValue::as_bytes))
     }
 
-    /// `City, Country` of an address, where places are known.
+    /// Returns `City, Country` of an address, if known.
     pub fn locate(&self, address: Option<IpAddr>) -> Option<String> {
         self.locations.as_ref()?.name(address?)
     }
 
-    /// The claims of the session cookie among these, if there is one.
+    /// Returns the claims of the session cookie among these cookies, if there is one.
     pub(crate) fn read_cookie(
         &self,
         env: &dyn Env,
@@ -149,7 +149,7 @@ impl Pipeline {
         self.keys.read_cookie(env, self.cookie_name, pairs)
     }
 
-    /// Updates the gauges that nothing else counts.
+    /// Updates the gauges that are computed on demand.
     pub(crate) fn measure(&self) {
         meter::database(&self.watched.pool_metrics());
         self.bodies.measure();

@@ -1,5 +1,4 @@
-//! `/healthz`, `/readyz`, `/metrics`: for whoever runs the server. None needs a credential, and none says
-//! anything of a tenant.
+//! `/healthz`, `/readyz` and `/metrics`, for operators. They need no credential and reveal nothing about tenants.
 
 use std::net::IpAddr;
 
@@ -20,13 +19,13 @@ pub(crate) fn metrics_routes(config: &mut ServiceConfig) {
     config.service(metrics);
 }
 
-/// Whether the process lives: restart it if this does not answer.
+/// Returns 200 while the process is alive. Restart it if this does not answer.
 #[get("/healthz")]
 async fn healthz() -> HttpResponse {
     fresh(&mut HttpResponse::Ok()).json(json!({ "status": "ok" }))
 }
 
-/// Whether it can serve, and if not, what is missing: send it no requests meanwhile.
+/// Returns whether the server can serve requests, and if not, why. Send it none while it returns 503.
 #[get("/readyz")]
 async fn readyz(pipeline: web::Data<Pipeline>) -> HttpResponse {
     let well = pipeline.readiness.is_well(&pipeline.watched).await;
@@ -39,8 +38,8 @@ async fn readyz(pipeline: web::Data<Pipeline>) -> HttpResponse {
     fresh(&mut answer).json(json!({ "status": status, "checks": { "database": database } }))
 }
 
-/// Whether a request comes from this machine itself, which alone reads the figures on the server's own address: a
-/// proxy on this machine has a loopback address too, but says that it forwards.
+/// Returns whether a request comes from this machine, which may read metrics on the server's own address. A local
+/// proxy also has a loopback address, but is recognized by its forwarding headers.
 pub(crate) fn is_local(peer: Option<IpAddr>, headers: &HeaderMap) -> bool {
     let forwards = |name: &str| {
         matches!(name, "forwarded" | "via" | "x-real-ip" | "true-client-ip" | "x-client-ip")
@@ -70,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_are_for_this_machine_alone() {
+    fn metrics_are_only_for_this_machine() {
         let with = |name: &'static str| {
             let mut headers = HeaderMap::new();
             headers.insert(HeaderName::from_static(name), HeaderValue::from_static("127.0.0.1"));

@@ -1,6 +1,6 @@
-//! How many SCIM requests a tenant may send: a token bucket for each, filled as its tier has it.
+//! Limits the rate of SCIM requests per tenant, with a token bucket whose size depends on the tenant's tier.
 //!
-//! The buckets are this instance's. A tenant's tier is read once a minute, not at every request.
+//! Each instance has its own buckets. A tenant's tier is read once per minute, not on every request.
 
 use std::{num::NonZeroU32, time::Duration};
 
@@ -14,12 +14,12 @@ use moka::sync::Cache;
 
 use super::errors::Problem;
 
-/// How long a tier that was read is believed.
+/// How long a tier is cached.
 const TIER_KEPT: Duration = Duration::from_mins(1);
-/// Tenants whose tier is kept at most.
+/// Maximum number of cached tiers.
 const TENANTS: u64 = 100_000;
 
-/// The buckets of all tenants.
+/// The token buckets of all tenants.
 pub(crate) struct ScimRates {
     tiers: Cache<TenantId, Tier>,
     free: DefaultKeyedRateLimiter<TenantId>,
@@ -28,7 +28,7 @@ pub(crate) struct ScimRates {
 }
 
 impl ScimRates {
-    /// Requests a second of each tier, and twice that at once.
+    /// Allows this many requests per second for each tier, and bursts of twice as many.
     pub(crate) fn new(rates: [NonZeroU32; 3]) -> Self {
         let limiter = |rate: NonZeroU32| {
             RateLimiter::keyed(Quota::per_second(rate).allow_burst(rate.saturating_add(rate.get())))
@@ -48,7 +48,7 @@ impl ScimRates {
         }
         let tier = find().await?;
         self.tiers.insert(tenant.clone(), tier);
-        // Buckets that are full again need not be kept.
+        // Full buckets need not be kept.
         for limiter in [&self.free, &self.standard, &self.enterprise] {
             if limiter.len() as u64 > TENANTS {
                 limiter.retain_recent();
@@ -57,7 +57,7 @@ impl ScimRates {
         Ok(tier)
     }
 
-    /// Takes one request out of the tenant's bucket. `find` reads the tenant's tier, once a minute.
+    /// Takes a token from the tenant's bucket or returns a 429. `find` reads the tenant's tier when it is not cached.
     pub(crate) async fn admit(
         &self,
         tenant: &TenantId,

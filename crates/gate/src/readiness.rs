@@ -1,17 +1,17 @@
-//! Whether the database answers and takes changes.
+//! Checks whether the database answers and accepts writes.
 
 use std::time::{Duration, Instant};
 
 use store::Store;
 use tokio::{sync::Mutex, time::timeout};
 
-/// How long the database may take before it counts as away.
+/// Time limit of the check.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// How long its answer is good.
+/// How long a result is valid.
 const FRESH: Duration = Duration::from_millis(100);
 
-/// What the database said last. It is asked on a connection of its own and once at a time, however many want to
-/// know: probes are let in without limit.
+/// The last result. Checks use a connection of their own and run one at a time, because the number of concurrent
+/// probes is not limited.
 #[derive(Default)]
 pub(crate) struct Readiness(Mutex<Option<(Instant, bool)>>);
 

@@ -1,4 +1,4 @@
-//! What the path of requests needs now and then while no request waits for it.
+//! Periodic background work of the request pipeline.
 
 use std::{sync::Arc, time::Duration};
 
@@ -12,14 +12,14 @@ use tokio_util::sync::CancellationToken;
 
 use super::{meter, pipeline::Pipeline, refusals::ClosingEntry, tls::Certificate};
 
-/// Closing entries that are written at the same time.
+/// Closing entries that are written concurrently.
 const CLOSING_AT_ONCE: usize = 8;
-/// How often what may change by itself is looked at.
+/// Interval between checks of keys, certificate and connections.
 const UPKEEP: Duration = Duration::from_secs(1);
-/// Seconds between two writings of last uses: with the grain of a minute, none is missed.
+/// Seconds between flushes of last uses. Uses are recorded once per minute, so none is missed.
 const FLUSH: u32 = 15;
 
-/// Keeps keys, certificate, metrics and last uses up to date, with connections of its own.
+/// Refreshes keys, certificate, metrics and last uses, with its own connections.
 #[derive(Clone)]
 pub(crate) struct RefreshWorker {
     store: Arc<Store>,
@@ -38,7 +38,7 @@ impl RefreshWorker {
         Self { store: Arc::new(store), env, pipeline, certificate }
     }
 
-    /// Does its work until it is dropped.
+    /// Runs until it is dropped.
     pub(crate) async fn run(&self) {
         let mut ticks = interval(UPKEEP);
         let mut seconds = 0_u32;
@@ -62,7 +62,7 @@ impl RefreshWorker {
         }
     }
 
-    /// Writes the closing entries of refusals that were counted together, until the server ends.
+    /// Writes the closing entries of suppressed refusals until shutdown.
     pub(crate) async fn close_refusals(&self, ending: CancellationToken) {
         let mut ticks = interval(UPKEEP);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -75,18 +75,18 @@ impl RefreshWorker {
         }
     }
 
-    /// Writes when credentials were last used.
+    /// Stores the last uses of credentials.
     pub(crate) async fn flush(&self) {
         if let Err(error) = self.pipeline.last_uses.flush(&self.store, &self.env).await {
             tracing::warn!(%error, "last uses could not be written");
         }
     }
 
-    /// Writes closing entries. Those that cannot be written are tried again.
+    /// Writes closing entries. Failed ones are retried.
     pub(crate) async fn write_closing(&self, closing: Vec<ClosingEntry>) {
         let write = async |(ctx, event): ClosingEntry| {
             let code = event.code;
-            // It is about many refusals, from many addresses: now, and from none of them.
+            // The entry covers many requests from many addresses, so it has no address or request id.
             let of_now = Ctx { now: self.env.now(), ip: None, request_id: None, trace: None, ..ctx.clone() };
             let entry = event.clone();
             let work = async move |_: &Ctx, _: &mut Tx| Ok::<_, StoreError>(Audited::new((), entry));

@@ -1,10 +1,10 @@
-//! Which refusals get an audit entry of their own, and which are counted: a caller who is refused again and again could fill
-//! the audit log.
+//! Decides which refusals get an audit entry and which are only counted, because a caller who is refused repeatedly
+//! could fill the audit log.
 //!
-//! Refusals are counted by kind: code, resource, and the members of the payload that say what was refused and why ([`KINDS`]).
-//! So a kind that is cheap to cause hides no other. A window of 10 seconds begins with the first refusal of a kind. In it 20
-//! different ones get an entry. When others were left out, a closing entry follows at its end: the payload of the last of
-//! them, with their number in `suppressed`.
+//! Refusals are counted by kind: code, resource, and the payload members that say what was refused and why
+//! ([`KINDS`]). So a kind that is cheap to cause does not hide others. A window of 10 seconds begins with the first
+//! refusal of a kind, and up to 20 distinct refusals in it get an entry. If more follow, a closing entry is written
+//! at the window's end: the payload of the last suppressed one, with their number in `suppressed`.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -16,40 +16,40 @@ use audit::Event;
 use credentials::attempts;
 use kernel::{Ctx, Timestamp};
 
-/// How long refusals of a kind are counted together, in milliseconds.
+/// Length of a window, in milliseconds.
 const WINDOW: i64 = 10_000;
-/// How many different refusals of a kind get an entry in a window, from however many addresses.
+/// Maximum number of entries per kind and window, over all addresses.
 const MAX_ENTRIES: usize = 20;
-/// Kinds that are counted at the same time. Beyond that, those of a tenant and code are counted together.
+/// Maximum number of kinds counted separately. Further kinds are counted by tenant and code.
 const MAX_KINDS: usize = 10_000;
-/// Closing entries that wait to be written while the database takes none.
+/// Maximum number of closing entries that wait to be written.
 const MAX_CLOSING: usize = 10_000;
-/// The members of payloads by which kinds differ.
+/// The payload members that distinguish kinds.
 const KINDS: [&str; 7] = ["step", "reason", "reasons", "surface", "purpose", "credential", "user"];
 
-/// A closing entry: as whom, and what.
+/// A closing entry with its context.
 pub(crate) type ClosingEntry = (Ctx, Event);
 
-/// The refusals of the last seconds.
+/// Recent refusals.
 #[derive(Default)]
 pub(crate) struct Refusals(Mutex<RefusalWindows>);
 
 #[derive(Default)]
 struct RefusalWindows {
     windows: HashMap<String, Window>,
-    /// Of windows that have ended.
+    /// Closing entries of windows that have ended.
     closing: Vec<ClosingEntry>,
-    /// Closing entries that found no room in `closing`.
+    /// Number of closing entries that were dropped because `closing` was full.
     lost: u64,
 }
 
 /// The refusals of one kind since its first.
 struct Window {
     ends: Timestamp,
-    /// Those that got an entry, as they were and from where.
+    /// The refusals that got an entry, with their origin.
     entered: HashSet<String>,
     suppressed: u64,
-    /// The last one that was left out.
+    /// The last suppressed refusal.
     last: Option<ClosingEntry>,
 }
 
@@ -58,7 +58,7 @@ impl Window {
         Self { ends: now.plus_millis(WINDOW), entered: HashSet::new(), suppressed: 0, last: None }
     }
 
-    /// A window that ends later than one can was begun by a clock that was set back since.
+    /// A window that ends too far in the future was started before the clock was set back.
     fn has_ended(&self, now: Timestamp) -> bool {
         self.ends <= now || self.ends > now.plus_millis(WINDOW)
     }
@@ -70,7 +70,7 @@ impl Window {
 }
 
 impl Refusals {
-    /// Whether this refusal gets an entry, of a request from this address. Otherwise it is counted.
+    /// Returns whether this refusal, of a request from `address`, gets an entry. Otherwise it is counted.
     pub(crate) fn is_new(&self, ctx: &Ctx, event: &Event, address: Option<IpAddr>) -> bool {
         let (now, mut counted) = (ctx.now, self.counted());
         let kind = counted.kind_of(ctx, event);
@@ -87,12 +87,12 @@ impl Refusals {
         false
     }
 
-    /// Takes the closing entries of the windows that have ended.
+    /// Takes the closing entries of ended windows.
     pub(crate) fn drain_ended(&self, now: Timestamp) -> Vec<ClosingEntry> {
         self.take(|window| window.has_ended(now))
     }
 
-    /// Takes the closing entries of all windows: the server ends.
+    /// Takes the closing entries of all windows, for shutdown.
     pub(crate) fn take_all(&self) -> Vec<ClosingEntry> {
         self.take(|_| true)
     }
@@ -120,7 +120,7 @@ impl Refusals {
 }
 
 impl RefusalWindows {
-    /// The kind of a refusal; one for all of a tenant and code when there are too many.
+    /// Returns the kind of a refusal. When there are too many kinds, this is only tenant and code.
     fn kind_of(&self, ctx: &Ctx, event: &Event) -> String {
         let data: serde_json::Value = serde_json::from_str(&event.data).unwrap_or_default();
         let mut kind = format!("{} {} {}", ctx.tenant, event.code, event.resource_id);
@@ -148,7 +148,7 @@ impl RefusalWindows {
     }
 }
 
-/// A payload, which is a JSON object, with the number of refusals that were left out.
+/// Adds the number of suppressed refusals to a payload, which is a JSON object.
 fn with_suppressed(data: &str, count: u64) -> String {
     match data.strip_suffix('}') {
         Some("{") => format!("{{\"suppressed\":{count}}}"),
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_comes_from_many_addresses_does_not_fill_the_ledger() {
+    fn refusals_from_many_addresses_do_not_fill_the_audit_log() {
         let world = World::new();
         let entered = (0..1000).filter(|number| world.is_new(&blocked("ten_1"), *number)).count();
         assert_eq!(entered, MAX_ENTRIES);
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kind_hides_no_other_and_is_closed_with_its_number() {
+    fn kinds_are_independent_and_closed_with_their_count() {
         let world = World::new();
         let entered = (0..100).filter(|number| world.is_new(&refused("MALFORMED"), *number)).count();
         assert_eq!(entered, MAX_ENTRIES);
@@ -223,14 +223,14 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_was_counted_is_lost() {
+    fn counted_refusals_are_not_lost() {
         let world = World::new();
         let suppress = || {
             world.is_new(&refused("MALFORMED"), 1);
             assert!(!world.is_new(&refused("MALFORMED"), 1));
         };
         suppress();
-        // The next window of the kind begins before anybody has asked for the first.
+        // The next window of the kind begins before the first one's closing entry is taken.
         world.env.advance_millis(WINDOW);
         suppress();
         assert_eq!(world.ended().len(), 1);
@@ -240,14 +240,14 @@ mod tests {
             world.refusals.put_back(closing);
         }
         assert_eq!((world.ended().len(), world.refusals.take_all().len()), (1, 0));
-        // A clock that is set back ends the windows that it has made endless.
+        // Setting the clock back ends windows that would otherwise never end.
         suppress();
         world.env.advance_millis(-100_000);
         assert_eq!(world.ended().len(), 1);
     }
 
     #[test]
-    fn kinds_are_bounded() {
+    fn number_of_kinds_is_limited() {
         let world = World::new();
         for number in 0..MAX_KINDS + 100 {
             world.is_new(&blocked(&format!("ten_{number}")), 1);
@@ -257,10 +257,10 @@ mod tests {
     }
 
     #[test]
-    fn the_number_is_a_member_of_the_payload() {
+    fn count_is_added_to_the_payload() {
         assert_eq!(with_suppressed("{}", 3), "{\"suppressed\":3}");
         assert_eq!(with_suppressed("{\"a\":1}", 3), "{\"a\":1,\"suppressed\":3}");
-        // Of each event that passes here the catalog knows it.
+        // The catalog lists `suppressed` for each event recorded here.
         for code in [
             "ACCOUNT_STEPUP_REFUSED",
             "ACCOUNT_SAML_SIGN_IN_REFUSED",

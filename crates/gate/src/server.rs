@@ -1,4 +1,4 @@
-//! A server from taking its address to the last answer.
+//! The server, from binding its address to the last response.
 
 use std::{
     io,
@@ -31,26 +31,26 @@ use super::{
     tls::{Certificate, TlsFiles},
 };
 
-/// Connections that wait to be taken from the system.
+/// Length of the listen backlog.
 const BACKLOG: i32 = 2048;
-/// What the system buffers of a connection before the server reads it.
+/// Size of the socket's receive buffer, in bytes.
 const RECEIVE_BUFFER: usize = 64 * 1024;
-/// What a client may send by HTTP/2 that no handler has read yet, of one request and of all on a connection.
+/// HTTP/2 flow control windows, in bytes: for one request, and for all requests on a connection.
 const STREAM_WINDOW: u32 = 64 * 1024;
 const CONNECTION_WINDOW: u32 = 256 * 1024;
-/// TLS handshakes of each worker at the same time: with fewer, a few hundred sockets that send nothing would keep
-/// everybody else waiting for 3 s, which is how long a handshake may take.
+/// Concurrent TLS handshakes per worker. A handshake may take 3 s, so with a lower limit a few hundred silent sockets
+/// would keep other clients waiting.
 const HANDSHAKES: usize = 4096;
-/// How long a connection that was taken in the last moment may need to reach its worker.
+/// How long a connection accepted at the last moment may take to reach its worker.
 const SETTLE: Duration = Duration::from_millis(100);
-/// How long the last answers may take to be sent once they are made.
+/// How long sending the last responses may take.
 const LINGER: Duration = Duration::from_secs(10);
-/// How long requests under way may take when the server ends.
+/// Time limit for requests in progress at shutdown.
 const LAST_ANSWERS: Duration = Duration::from_secs(30);
 
-/// A listener that has its address. Connections wait until [`Listener::server`] answers them.
+/// A bound listener. Connections wait until [`Listener::server`] serves them.
 pub struct Listener {
-    /// The address really bound.
+    /// The bound address.
     pub address: SocketAddr,
     /// `http` or `https`.
     pub scheme: &'static str,
@@ -59,39 +59,39 @@ pub struct Listener {
     end: End,
 }
 
-/// How the server is told to end, and what it then does.
+/// How the server is shut down.
 struct End {
-    /// Heard from before the server says that it listens.
+    /// Registered before the server reports that it listens.
     terminate: Signal,
     interrupt: Signal,
     drain: Duration,
-    /// The listener, to close it.
+    /// A duplicate of the listener, used to close it.
     door: TcpListener,
 }
 
-/// What a server answers with.
+/// The configuration of a server.
 pub struct Service<F> {
-    /// Threads that answer requests.
+    /// Number of worker threads.
     pub workers: usize,
-    /// An address of their own for the metrics.
+    /// A separate address for metrics.
     pub metrics: Option<SocketAddr>,
-    /// What all workers share.
+    /// The state shared by all workers.
     pub pipeline: web::Data<Pipeline>,
     /// The database.
     pub store: Store,
-    /// Time and randomness.
+    /// The source of time and randomness.
     pub env: Arc<dyn Env>,
     /// Adds the routes and their data.
     pub configure: F,
 }
 
-/// A server that accepts connections and does not answer yet.
+/// A server that accepts connections but does not answer yet.
 pub struct Server {
-    /// The address really bound.
+    /// The bound address.
     pub address: SocketAddr,
     /// `http` or `https`.
     pub scheme: &'static str,
-    /// The address of the metrics, if they have one of their own.
+    /// The address of the metrics, if it is separate.
     pub metrics_address: Option<SocketAddr>,
     running: ActixServer,
     metrics: Option<ActixServer>,
@@ -101,8 +101,8 @@ pub struct Server {
     end: End,
 }
 
-/// Returns the base URL of a server on `address` that has none configured. Passkeys need a host name, and that of a
-/// loopback address is `localhost`.
+/// Returns the default base URL of a server on `address`. A loopback address becomes `localhost`, because passkeys
+/// need a host name.
 pub fn default_base_url(scheme: &str, address: SocketAddr) -> String {
     if address.ip().is_loopback() {
         format!("{scheme}://localhost:{}", address.port())
@@ -112,11 +112,11 @@ pub fn default_base_url(scheme: &str, address: SocketAddr) -> String {
 }
 
 impl Listener {
-    /// Takes the address, and hears signals from now on.
+    /// Binds the address and registers signal handlers.
     pub fn bind(address: SocketAddr, tls: Option<&TlsFiles>, drain: Duration) -> io::Result<Self> {
         let listener = TcpListener::bind(address)?;
         rustix::net::listen(&listener, BACKLOG)?;
-        // Connections inherit it.
+        // Accepted connections inherit the size.
         rustix::net::sockopt::set_socket_recv_buffer_size(&listener, RECEIVE_BUFFER)?;
         let end = End {
             terminate: signal(SignalKind::terminate())?,
@@ -133,7 +133,7 @@ impl Listener {
         })
     }
 
-    /// Returns the default base URL of the address that is listened on.
+    /// Returns the default base URL of the bound address.
     pub fn default_base_url(&self) -> String {
         default_base_url(self.scheme, self.address)
     }
@@ -145,7 +145,7 @@ impl Listener {
     {
         let Self { address, scheme, socket, certificate, end } = self;
         let Service { workers, metrics, pipeline, store, env, configure } = service;
-        // What a worker could not do, it could not do here either: then nothing starts.
+        // Fails early for errors that would also occur in the workers.
         let own = store.for_this_runtime().map_err(io::Error::other)?;
         let upkeep = RefreshWorker::new(own, Arc::clone(&env), pipeline.clone(), certificate.clone());
         let metrics = metrics.map(|address| serve_metrics(address, pipeline.clone())).transpose()?;
@@ -155,7 +155,7 @@ impl Listener {
         let tracker = entering.clone();
         let (served, opening) = (pipeline.clone(), pipeline.clone());
         let server = HttpServer::new(move || {
-            // A worker has a store of its own: a connection belongs to the runtime that drives it.
+            // Each worker has its own store handle, because a connection belongs to the runtime that drives it.
             let gate = store
                 .for_this_runtime()
                 .map(|store| web::Data::new(Gate::new(store, Arc::clone(&env), tracker.clone())));
@@ -174,7 +174,7 @@ impl Listener {
         })
         .workers(workers)
         .disable_signals()
-        // A client that closes its connection is gone: what it asked for is dropped, and stops where it may.
+        // When a client closes its connection, its requests are dropped and their work is stopped where possible.
         .h1_allow_half_closed(false)
         .client_request_timeout(Duration::from_secs(10))
         .client_disconnect_timeout(Duration::from_secs(2))
@@ -204,7 +204,7 @@ impl Listener {
     }
 }
 
-/// A server of the metrics alone, and its address.
+/// Creates a server for metrics only, and returns its address.
 fn serve_metrics(
     address: SocketAddr,
     pipeline: web::Data<Pipeline>,
@@ -217,11 +217,10 @@ fn serve_metrics(
 }
 
 impl Server {
-    /// Answers requests until SIGTERM or SIGINT, then finishes those under way, and runs `finish`.
+    /// Serves requests until SIGTERM or SIGINT, then finishes requests in progress and runs `finish`.
     ///
-    /// On SIGTERM it is first no longer ready, and clients are told to close their connections, while requests
-    /// are taken as before: whoever sends them has the time of the setting `drain_seconds` to go elsewhere.
-    /// SIGINT, or a second SIGTERM, does without that time.
+    /// After SIGTERM the server first drains for the time of the setting `drain_seconds`: it reports not ready and
+    /// asks clients to close their connections, but still accepts requests. SIGINT, or a second SIGTERM, skips this.
     pub async fn serve(self, closing: fn(), finish: impl AsyncFnOnce()) -> io::Result<()> {
         let Self { running, metrics, pipeline, upkeep, entering, end, .. } = self;
         let keeping_up = tokio::spawn({
@@ -240,7 +239,7 @@ impl Server {
         let served = serve_and_end(running, &pipeline, &entering, end, closing).await;
         keeping_up.abort();
         upkeep.flush().await;
-        // Not aborted: what it has taken to write is written.
+        // Not aborted, so that entries it has already taken are written.
         ending.cancel();
         let _ended = closing_refusals.await;
         upkeep.write_closing(pipeline.refusals.take_all()).await;
@@ -256,12 +255,12 @@ impl Server {
         served
     }
 
-    /// What is being entered in the audit log while no answer waits for it.
+    /// Returns the tracker of audit entries that are recorded in the background.
     pub fn pending_records(&self) -> TaskTracker {
         self.entering.clone()
     }
 
-    /// Ends the server from elsewhere in the process.
+    /// Returns a handle that can stop the server.
     pub fn handle(&self) -> ServerHandle {
         self.running.handle()
     }
@@ -292,8 +291,8 @@ async fn serve_and_end(
         }
     }
     tracing::info!(answering = pipeline.load.answering(), "closing: requests under way are finished");
-    // The listener is closed while the workers work on: told to stop, they drop what was handed to them in the
-    // last moment. A connection that nobody has taken from the system by now is refused.
+    // The listener is closed while the workers still run, because stopped workers drop connections that they have
+    // just received. Connections not accepted by now are refused.
     closing();
     rustix::net::shutdown(&end.door, rustix::net::Shutdown::Read)?;
     let last_answers = async {
@@ -306,8 +305,8 @@ async fn serve_and_end(
         ended = &mut server => return ended,
         _ = timeout(LAST_ANSWERS, last_answers) => {}
     }
-    // Closes the connections on which nothing is asked. What is left after that are those that their clients
-    // keep open; the last answers are made and on their way.
+    // Closes idle connections. The remaining ones are kept open by their clients, and their last responses are being
+    // sent.
     let stopping = tokio::spawn(handle.stop(true));
     let ended = timeout(LINGER, server).await.unwrap_or(Ok(()));
     stopping.abort();

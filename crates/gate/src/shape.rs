@@ -1,4 +1,4 @@
-//! In which shape refusals are answered: the envelope, SCIM's body, or a page for people.
+//! Chooses the format of error responses: the envelope, SCIM's body, or a page.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use actix_web::{
 
 use super::errors::{Overloaded, Problem};
 
-/// How a problem is answered to somebody who has opened a page: by the problem and what was asked for.
+/// Renders a problem as a page, given the requested URL.
 #[derive(Clone, Copy)]
 pub struct ProblemPage(pub fn(&Problem, &str) -> HttpResponse);
 
@@ -19,7 +19,7 @@ impl fmt::Debug for ProblemPage {
     }
 }
 
-/// Where an address is: that decides the headers, too.
+/// The area of a path, which also determines the headers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Area {
     Scim,
@@ -36,7 +36,7 @@ impl Area {
         }
     }
 
-    /// The one refusal that is made when there is no time.
+    /// Builds the prebuilt 503 for overload.
     pub(crate) fn refuse_at_once(self, overloaded: &Overloaded) -> HttpResponse {
         match self {
             Self::Scim => overloaded.scim(),
@@ -45,14 +45,14 @@ impl Area {
     }
 }
 
-/// How the refusals of one request are answered.
+/// The format of a request's error responses.
 #[derive(Debug)]
 pub(crate) enum Shape {
-    /// RFC 7644 §3.12
+    /// RFC 7644 §3.12.
     Scim,
-    /// `{error, code?, reason?}`
+    /// `{error, code?, reason?}`.
     Envelope,
-    /// For somebody who has opened a page: what was asked for, to come back to.
+    /// A page, with the requested URL for the way back.
     Page { target: String, page: ProblemPage },
 }
 
@@ -80,13 +80,13 @@ impl Shape {
     }
 }
 
-/// Whether the client is one that people look at.
+/// Returns whether the client accepts HTML.
 fn takes_html(request: &HttpRequest) -> bool {
     let accept = request.headers().get(header::ACCEPT).and_then(|accept| accept.to_str().ok());
     accept.is_some_and(|accept| accept.contains("text/html"))
 }
 
-/// A [`Problem`] that is answered in the shape of where it arose.
+/// A [`Problem`] that is answered in the format of its request.
 #[derive(Debug)]
 pub struct AreaProblem {
     problem: Problem,
@@ -94,7 +94,7 @@ pub struct AreaProblem {
 }
 
 impl AreaProblem {
-    /// Of this request.
+    /// Creates the problem in the format of this request.
     pub fn of(request: &HttpRequest, problem: Problem) -> Self {
         Self { problem, shape: Shape::of(request) }
     }

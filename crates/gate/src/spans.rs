@@ -1,4 +1,4 @@
-//! A span for each request, sent to an OpenTelemetry collector by OTLP over HTTP.
+//! Sends a span for each request to an OpenTelemetry collector, by OTLP over HTTP.
 
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -13,13 +13,13 @@ use opentelemetry_sdk::{
     trace::{BatchSpanProcessor, SpanData, SpanEvents, SpanLinks, SpanProcessor},
 };
 
-/// How long the last spans may take at the end.
+/// Time limit for sending the last spans at shutdown.
 const FLUSH: Duration = Duration::from_secs(2);
 
-/// Where spans go. They are gathered by a thread of the library's and dropped when it falls behind.
+/// The exporter of spans. A thread of the library batches them and drops them when it falls behind.
 pub(crate) struct Spans(BatchSpanProcessor);
 
-/// What is said of a request: the names are OpenTelemetry's semantic conventions for HTTP.
+/// The attributes of a request's span. The names follow OpenTelemetry's semantic conventions for HTTP.
 pub(crate) struct RequestSpan<'a> {
     pub(crate) trace: &'a TraceContext,
     pub(crate) method: &'a str,
@@ -32,7 +32,7 @@ pub(crate) struct RequestSpan<'a> {
 }
 
 impl Spans {
-    /// Sends them to `{endpoint}/v1/traces`.
+    /// Creates an exporter to `{endpoint}/v1/traces`.
     pub(crate) fn new(endpoint: &str) -> Result<Self, String> {
         let exporter = SpanExporter::builder()
             .with_http()
@@ -48,7 +48,7 @@ impl Spans {
         Ok(Self(processor))
     }
 
-    /// Sends the span of a request that has been answered, if its trace is recorded.
+    /// Sends the span of an answered request, if its trace is recorded.
     pub(crate) fn answered(&self, answered: &RequestSpan<'_>) {
         if !answered.trace.is_sampled() {
             return;
@@ -87,7 +87,7 @@ impl Spans {
         });
     }
 
-    /// Sends those that are gathered.
+    /// Sends the remaining spans.
     pub(crate) fn end(&self) {
         if let Err(problem) = self.0.shutdown_with_timeout(FLUSH) {
             tracing::warn!(%problem, "the last spans were not sent");

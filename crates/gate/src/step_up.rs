@@ -1,8 +1,9 @@
-//! The guard of acts that ask for a fresh proof.
+//! Requires step-up tokens for sensitive operations.
 //!
-//! A handler names the purpose as a parameter: [`StepUp<P>`] refuses where there is no proof; [`IfAsked<P>`] lets the
-//! handler decide whether one is asked for. Either is used up in the unit of work of the act, by `spend`: what is
-//! found wrong with the request first leaves the token good, and of several who use one at once one succeeds.
+//! A handler names the purpose as a parameter. [`StepUp<P>`] rejects requests without a token; with [`IfAsked<P>`]
+//! the handler decides whether one is required. The token is consumed in the operation's unit of work by `consume`.
+//! So a request that fails validation does not consume it, and of concurrent requests with one token only one
+//! succeeds.
 
 use std::{
     future::{Ready, ready},
@@ -33,10 +34,10 @@ use super::{
     shape::AreaProblem,
 };
 
-/// The header that carries a proof.
+/// The header that carries a step-up token.
 pub const HEADER: HeaderName = HeaderName::from_static("x-stepup-token");
 
-/// A purpose as a type, for the signature of a handler.
+/// A purpose as a type, for a handler's signature.
 pub trait StepUpPurpose: 'static {
     /// The purpose.
     const PURPOSE: Purpose;
@@ -64,12 +65,12 @@ purposes! {
     SsoProviderChange => SSO_PROVIDER_CHANGE,
 }
 
-/// Whose proof it is, as the crate knows them.
+/// Returns the caller as the `stepup` crate needs it.
 pub fn caller_of(signed: &Signed, ctx: &Ctx) -> stepup::Caller {
     stepup::Caller { user: signed.session.user.clone(), session: signed.session.id.to_string(), ip: ctx.ip }
 }
 
-/// What a request shows for a purpose.
+/// The step-up token, or the lack of one, that a request presents for a purpose.
 #[derive(Debug, Clone)]
 pub struct PresentedStepUp {
     purpose: Purpose,
@@ -79,24 +80,24 @@ pub struct PresentedStepUp {
 #[derive(Debug, Clone)]
 enum Presented {
     Nothing,
-    /// By a token that was minted under a proof, and needs no other.
+    /// A personal access token that was itself issued after a step-up, and needs no other.
     ByPat,
     Good(Claims),
     Bad(Invalid, Box<StepUpRefused>),
 }
 
 impl PresentedStepUp {
-    /// Looks at the header as far as it tells by itself.
+    /// Checks the request's token as far as possible without the database.
     pub fn of(request: &HttpRequest, purpose: &Purpose) -> Self {
         Self { purpose: *purpose, what: what(request, purpose) }
     }
 
-    /// Whether the request shows anything, good or not.
+    /// Returns whether the request presents anything, valid or not.
     pub fn is_shown(&self) -> bool {
         !matches!(self.what, Presented::Nothing)
     }
 
-    /// Refuses where there is no proof: 401 `STEP_UP_REQUIRED` or `STEP_UP_INVALID`.
+    /// Returns 401 `STEP_UP_REQUIRED` or `STEP_UP_INVALID` if the request has no valid token.
     pub fn require(&self) -> Result<(), Problem> {
         match &self.what {
             Presented::Nothing => Err(Problem::step_up_required(&self.purpose)),
@@ -105,11 +106,12 @@ impl PresentedStepUp {
         }
     }
 
-    /// Uses the proof up in this unit of work, which holds the person's row already: rows of people come first.
+    /// Consumes the token in this unit of work. The user's row must already be locked, because users are locked
+    /// first.
     pub async fn consume(&self, ctx: &Ctx, tx: &mut Tx) -> Result<ConsumedStepUp, Problem> {
         self.require()?;
         let Presented::Good(claims) = &self.what else { return Ok(ConsumedStepUp::none()) };
-        // The body may have taken its time to arrive.
+        // The token may have expired while the body arrived.
         let spent = if ctx.env.now() < claims.expires_at() {
             stepup::consume(ctx, tx, claims).await?
         } else {
@@ -121,7 +123,7 @@ impl PresentedStepUp {
         })))
     }
 
-    /// Holds the one who acts, and uses the proof up.
+    /// Locks the acting user and consumes the token.
     pub async fn consume_alone(&self, ctx: &Ctx, tx: &mut Tx) -> Result<ConsumedStepUp, Problem> {
         if let Presented::Good(claims) = &self.what {
             lock_person(tx, &claims.user).await?;
@@ -129,7 +131,7 @@ impl PresentedStepUp {
         self.consume(ctx, tx).await
     }
 
-    /// Holds the one who acts and the one it is about, in one order whoever they are, and uses the proof up.
+    /// Locks the acting user and the affected user, in a fixed order, and consumes the token.
     pub async fn consume_about(
         &self,
         ctx: &Ctx,
@@ -140,8 +142,8 @@ impl PresentedStepUp {
         self.consume(ctx, tx).await
     }
 
-    /// Locks the one who acts and the one it is about, in one order whoever they are, for acts that find out only then whether
-    /// a proof is asked for.
+    /// Locks the acting user and the affected user, in a fixed order, if a valid token was presented. For operations
+    /// that decide later whether they require one.
     pub async fn lock_both(&self, tx: &mut Tx, whom: &UserId) -> Result<(), Problem> {
         let Presented::Good(claims) = &self.what else { return Ok(()) };
         if *whom < claims.user {
@@ -155,35 +157,35 @@ impl PresentedStepUp {
     }
 }
 
-/// Holds the one who acts, and nothing of the tenant's: acts that change a policy hold that as a whole, and would wait for
-/// whoever shares it.
+/// Locks the acting user but not the tenant: policy changes lock the tenant exclusively, and would wait for holders
+/// of a shared lock.
 async fn lock_person(tx: &mut Tx, user: &UserId) -> Result<(), Problem> {
     let person = directory::PeopleStore::person(tx, user).await?;
     person.filter(|person| person.active).map(drop).ok_or_else(Problem::account_disabled)
 }
 
-/// What became of a proof that was used: to be looked at right before the act.
+/// The result of consuming a token. Check it right before the operation.
 #[must_use = "without a look at it the act is done with a token that was used before"]
 pub struct ConsumedStepUp(Result<Option<Claims>, Problem>);
 
 impl ConsumedStepUp {
-    /// No proof was asked for.
+    /// Returns the result when no token was required.
     pub fn none() -> Self {
         Self(Ok(None))
     }
 
-    /// The entry of its use, or 401 `STEP_UP_INVALID` where another was first: then nothing is done.
+    /// Returns the audit events of the use, or 401 `STEP_UP_INVALID` if the token was already consumed.
     pub fn events(self) -> Result<Vec<Event>, Problem> {
         Ok(self.claims()?.iter().map(consumed).collect())
     }
 
-    /// What the token said; `None` where none was needed.
+    /// Returns the token's claims; `None` if no token was required.
     pub fn claims(self) -> Result<Option<Claims>, Problem> {
         self.0
     }
 }
 
-/// The entry of a proof that was used.
+/// Creates the audit event of a consumed token.
 pub fn consumed(claims: &Claims) -> Event {
     let data = StepUpConsumed {
         user: claims.user.to_string(),
@@ -236,7 +238,7 @@ fn what(request: &HttpRequest, purpose: &Purpose) -> Presented {
     }
 }
 
-/// The one token that a request carries; two are none.
+/// Returns the request's token. Two tokens are invalid.
 fn presented(headers: &HeaderMap) -> Option<Result<&str, Invalid>> {
     let mut sent = headers.get_all(HEADER);
     let first = sent.next()?;
@@ -244,7 +246,7 @@ fn presented(headers: &HeaderMap) -> Option<Result<&str, Invalid>> {
     Some(one.ok_or(Invalid::Malformed))
 }
 
-/// A proof for the purpose `P`.
+/// A valid step-up token for the purpose `P`.
 pub struct StepUp<P: StepUpPurpose>(PresentedStepUp, PhantomData<fn() -> P>);
 
 impl<P: StepUpPurpose> FromRequest for StepUp<P> {
@@ -266,7 +268,7 @@ impl<P: StepUpPurpose> Deref for StepUp<P> {
     }
 }
 
-/// Whether there is a proof for the purpose `P`, for handlers that ask for one depending on what they find.
+/// An optional step-up token for the purpose `P`, for handlers that decide later whether to require one.
 pub struct IfAsked<P: StepUpPurpose>(PresentedStepUp, PhantomData<fn() -> P>);
 
 impl<P: StepUpPurpose> FromRequest for IfAsked<P> {

@@ -1,4 +1,4 @@
-//! TLS by rustls, with a certificate that is read again when its files change.
+//! TLS by rustls, with a certificate that is reloaded when its files change.
 
 use std::{
     io,
@@ -17,12 +17,12 @@ use rustls::{
 use super::meter;
 use crate::file_watch::FileWatch;
 
-/// Where the server's certificate is.
+/// The files of the server's certificate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TlsFiles {
-    /// The certificate and those between it and the root, in PEM.
+    /// The certificate chain, in PEM.
     pub cert: PathBuf,
-    /// Its private key, in PEM.
+    /// The private key, in PEM.
     pub key: PathBuf,
 }
 
@@ -37,11 +37,11 @@ pub(crate) struct Certificate {
 #[derive(Debug)]
 struct WatchedCertificate {
     files: FileWatch,
-    /// What the log was told of them last.
+    /// The last logged problem.
     problem: Option<String>,
 }
 
-/// A certificate with its key, and when it ends.
+/// A certificate with its key and expiry.
 pub struct Loaded {
     key: CertifiedKey,
     /// Seconds since 1970.
@@ -49,7 +49,7 @@ pub struct Loaded {
 }
 
 impl Certificate {
-    /// Reads it; one that cannot be used stops the start.
+    /// Loads the certificate. An unusable one prevents the server's start.
     pub(crate) fn new(files: &TlsFiles) -> io::Result<Arc<Self>> {
         let watch = FileWatch::new(vec![files.cert.clone(), files.key.clone()]);
         let loaded = load(files).map_err(io::Error::other)?;
@@ -61,7 +61,7 @@ impl Certificate {
         }))
     }
 
-    /// What a server needs to speak TLS with it.
+    /// Returns the TLS configuration.
     pub(crate) fn config(self: &Arc<Self>) -> io::Result<ServerConfig> {
         let builder = ServerConfig::builder_with_provider(provider());
         let builder = builder.with_safe_default_protocol_versions().map_err(io::Error::other)?;
@@ -69,7 +69,8 @@ impl Certificate {
         Ok(builder.with_no_client_auth().with_cert_resolver(resolver))
     }
 
-    /// Looks whether its files have changed. One that cannot be used is said in the log, and changes nothing.
+    /// Reloads the certificate if its files have changed. An unusable one is logged, and the current one stays in
+    /// use.
     pub(crate) fn refresh(&self) {
         let mut watch = self.watch.lock().unwrap_or_else(PoisonError::into_inner);
         if !watch.files.changed() {
@@ -103,7 +104,7 @@ fn provider() -> Arc<CryptoProvider> {
     Arc::new(crypto::ring::default_provider())
 }
 
-/// Reads a certificate and its key, which must fit; the problem names the file.
+/// Loads a certificate and its key, which must match. The error names the file.
 pub fn load(files: &TlsFiles) -> Result<Loaded, String> {
     let cert = |problem: &dyn std::fmt::Display| format!("tls_cert: {}: {problem}", files.cert.display());
     let chain: Result<Vec<_>, _> =

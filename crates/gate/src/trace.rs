@@ -1,15 +1,15 @@
-//! The trace that a request is part of: read from what arrives, and told to whoever asked.
+//! The trace context of requests and responses.
 
 use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue};
 use kernel::{Env, TraceContext};
 
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
-/// What an answer is called in the trace (W3C Trace Context level 2).
+/// The response header of the trace (W3C Trace Context level 2).
 pub(crate) const TRACERESPONSE: HeaderName = HeaderName::from_static("traceresponse");
 
-/// The trace that the headers name, continued; a new one where there is none that can be read.
-/// `sampled`: whether a new one is recorded.
+/// Continues the trace in the headers, or starts a new one if there is no valid one. `sampled` is whether a new one
+/// is recorded.
 pub(crate) fn of(headers: &HeaderMap, env: &dyn Env, sampled: bool) -> TraceContext {
     let mut parents = headers.get_all(TRACEPARENT);
     let (parent, None) = (parents.next(), parents.next()) else { return TraceContext::begun(env, sampled) };
@@ -21,7 +21,7 @@ pub(crate) fn of(headers: &HeaderMap, env: &dyn Env, sampled: bool) -> TraceCont
     continued.unwrap_or_else(|| TraceContext::begun(env, sampled))
 }
 
-/// The header that tells who asked.
+/// Returns the trace header of the response.
 pub(crate) fn response(trace: &TraceContext) -> Option<HeaderValue> {
     HeaderValue::from_str(&trace.traceparent()).ok()
 }

@@ -1,7 +1,7 @@
-//! What must not compile: ways around the door to the database.
+//! Attempts to bypass access checks must not compile.
 //!
-//! Each file of `tests/ui` is checked by the compiler against the libraries that were built for this test, so nothing is built
-//! a second time. A line that must fail ends in `//~` and the code of its error; a file without one must compile.
+//! The compiler checks each file of `tests/ui` against the libraries built for this test, so nothing is built twice.
+//! A line that must fail ends in `//~` and the error's code; a file without such a line must compile.
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests speak by panicking")]
 
 use std::{
@@ -12,17 +12,17 @@ use std::{
 
 use serde_json::Value;
 
-/// What the files name beside the standard library.
+/// The crates that the files use besides the standard library.
 const LIBRARIES: [&str; 8] =
     ["gate", "audit", "kernel", "scim_core", "actix_web", "store", "directory", "credentials"];
 
-/// The libraries as they were built with this test: built with other features, their types are others. Whoever builds the
-/// tests with arguments of their own names them in `CARGO_TEST_ARGUMENTS`.
+/// Finds the libraries built for this test. With other features their types would differ, so if the tests are built
+/// with other arguments, `CARGO_TEST_ARGUMENTS` must contain them.
 #[expect(clippy::disallowed_methods, reason = "it is no setting of the server's")]
 fn libraries() -> BTreeMap<String, PathBuf> {
     let arguments = std::env::var("CARGO_TEST_ARGUMENTS").unwrap_or_else(|_| "--package gate".to_owned());
     let mut cargo = Command::new(env!("CARGO"));
-    // What cargo has set for this test would make it build others anew, which name it with `env!`.
+    // Cargo's variables for this test would trigger rebuilds of crates that read them with `env!`.
     for (name, _) in std::env::vars().filter(|(name, _)| is_of_package(name)) {
         cargo.env_remove(name);
     }
@@ -53,7 +53,7 @@ fn is_of_package(variable: &str) -> bool {
         .any(|prefix| variable.starts_with(prefix))
 }
 
-/// The errors of a file: line and code.
+/// Compiles a file and returns the line and code of each error.
 fn errors(file: &Path, libraries: &BTreeMap<String, PathBuf>, out: &Path) -> Vec<(usize, String)> {
     let mut compiler = Command::new("rustc");
     compiler.args([
@@ -84,7 +84,7 @@ fn errors(file: &Path, libraries: &BTreeMap<String, PathBuf>, out: &Path) -> Vec
     messages.filter(|message| message["level"] == "error").filter_map(error).collect()
 }
 
-/// The errors that a file says it has.
+/// Returns the errors that a file expects.
 fn expected(file: &Path) -> Vec<(usize, String)> {
     let text = std::fs::read_to_string(file).unwrap();
     let told = |(index, line): (usize, &str)| Some((index + 1, line.split_once("//~ ")?.1.to_owned()));

@@ -1,6 +1,6 @@
 //! Fills a database for benchmarks: many users in one tenant, a few in each of many others.
 //!
-//! `seed DATABASE_URL TENANT_ID USERS OTHER_TENANTS MASTER_KEY`. MASTER_KEY is the server's. User n is
+//! `seed DATABASE_URL TENANT_ID USERS OTHER_TENANTS MASTER_KEY`. `MASTER_KEY` is the server's. User n is
 //! `user-00000n@example.com`.
 #![expect(
     clippy::unwrap_used,

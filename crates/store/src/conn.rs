@@ -25,8 +25,7 @@ impl Conn {
 /// A connection from a worker's pool, and the state of its transaction.
 ///
 /// BEGIN is pipelined with the first statement, which saves a round trip. Therefore the transaction's state is
-/// tracked
-/// here; [`crate::postgres`] ends the transaction or closes the connection.
+/// tracked here; [`crate::postgres`] ends the transaction or closes the connection.
 pub(crate) struct Pg {
     pub(crate) object: Object<AsyncPgConnection>,
     pub(crate) transaction: Transaction,
@@ -49,8 +48,7 @@ pub(crate) enum Transaction {
 
 impl Pg {
     /// Sends BEGIN if it is due, and the statement that reads the credential again. If this future is polled together
-    /// with
-    /// a statement's, and before it, all are pipelined.
+    /// with a statement's, and before it, all are pipelined.
     pub(crate) fn begin(
         &mut self,
     ) -> (impl Future<Output = QueryResult<()>> + Send + '_, &AsyncPgConnection) {

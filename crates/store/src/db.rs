@@ -293,8 +293,7 @@ macro_rules! change_unaudited {
 }
 
 /// Reads rows and, in a unit of work that writes, locks them until its end: `lock!(tx, for_update, first, query)`.
-/// SQLite
-/// has a single writer and needs no row locks.
+/// SQLite has a single writer and needs no row locks.
 macro_rules! lock {
     ($tx:expr, $lock:ident, $read:ident, $query:expr) => {{
         let is_writable = $tx.db.is_writable();

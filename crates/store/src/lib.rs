@@ -1,9 +1,9 @@
 //! Storage on SQLite and PostgreSQL: the only crate that knows diesel.
 //!
 //! A [`Store`] opens units of work. [`Store::write`] runs one in a transaction and commits it only with its audit
-//! events
-//! ([`audit::Audited`]); [`Store::read`] runs one that changes nothing. Both provide a [`Tx`], which belongs to one
-//! tenant and implements every area's storage trait. [`Store::across`] runs lookups before the tenant is known.
+//! events ([`audit::Audited`]); [`Store::read`] runs one that changes nothing. Both provide a [`Tx`], which belongs
+//! to one tenant and implements every area's storage trait. [`Store::across`] runs lookups before the tenant is
+//! known.
 //!
 //! Each query is written once ([`conn`]'s `on!`) and compiled for both databases.
 

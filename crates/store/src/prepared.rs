@@ -9,9 +9,8 @@ use diesel::{
 /// Caches a prepared statement by its text on each connection.
 ///
 /// Diesel prepares every UPDATE and upsert again, because each could name different columns. On PostgreSQL this costs
-/// a
-/// round trip, a parse and a plan for every change. Our statements always name the same columns, and raw SQL has few
-/// distinct texts.
+/// a round trip, a parse and a plan for every change. Our statements always name the same columns, and raw SQL has
+/// few distinct texts.
 pub(crate) struct Prepared<Q>(pub(crate) Q);
 
 impl<DB: Backend, Q: QueryFragment<DB>> QueryFragment<DB> for Prepared<Q> {

@@ -1,13 +1,13 @@
-//! A connection to SQLite that is used where it may block.
+//! A blocking SQLite connection.
 
 use diesel::sqlite::SqliteConnection;
 use diesel_async::sync_connection_wrapper::{SpawnBlocking, SyncConnectionWrapper};
 use futures_util::{FutureExt, future::BoxFuture};
 
-/// A connection whose every statement is finished when its future is made: it is used on threads that may block.
+/// A connection that runs each statement when its future is created. Used on threads that may block.
 pub(crate) type SqliteConn = SyncConnectionWrapper<SqliteConnection, Inline>;
 
-/// Runs SQLite's statements where they are asked for, without a hop to another thread.
+/// Runs SQLite's statements on the calling thread.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Inline;
 

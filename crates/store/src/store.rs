@@ -1,4 +1,4 @@
-//! The door to either database.
+//! The entry point to either database.
 
 use std::{path::PathBuf, str::FromStr, time::Duration};
 
@@ -14,16 +14,16 @@ use crate::{
     sqlite::{self, Sqlite},
 };
 
-/// Where the data is.
+/// The location of the data.
 #[derive(Clone, PartialEq, Eq)]
 pub enum DatabaseUrl {
     /// `sqlite:PATH`
     Sqlite(PathBuf),
-    /// `postgres://…`; holds a password, so it cannot be printed.
+    /// `postgres://…`. Cannot be printed, because it holds a password.
     Postgres(String),
 }
 
-/// Not an address of a database we know: what to write. Names no part of the address but its options.
+/// An unsupported database URL. The message says what to write and contains no part of the URL but its options.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ParseDatabaseUrlError(String);
@@ -45,7 +45,7 @@ impl FromStr for DatabaseUrl {
     }
 }
 
-/// A database. Each actix worker has one of its own ([`Store::for_this_runtime`]).
+/// A database. Each actix worker has its own handle ([`Store::for_this_runtime`]).
 pub struct Store(Backend);
 
 enum Backend {
@@ -54,9 +54,9 @@ enum Backend {
 }
 
 impl Store {
-    /// Opens a database. An SQLite file is made and brought to the present schema; PostgreSQL is not
-    /// touched until it is used, with at most `pool` connections for each [`Store::for_this_runtime`]. The keys make the
-    /// MACs of audit entries: with [`EntryKeys::none`] nothing can be committed that leaves an entry.
+    /// Opens a database. An SQLite file is created and migrated if necessary. PostgreSQL is contacted on first use,
+    /// with at most `pool` connections per [`Store::for_this_runtime`]. The keys compute the MACs of audit entries;
+    /// with [`EntryKeys::none`] no unit of work with audit entries can commit.
     pub fn open(url: &DatabaseUrl, pool: usize, entry_keys: EntryKeys) -> StoreResult<Self> {
         match url {
             DatabaseUrl::Sqlite(path) => Sqlite::open(path, entry_keys).map(Backend::Sqlite).map(Self),
@@ -66,7 +66,7 @@ impl Store {
         }
     }
 
-    /// The same database for the runtime that calls: a connection belongs to the runtime that drives it.
+    /// Returns a handle for the calling runtime, because a connection belongs to the runtime that drives it.
     pub fn for_this_runtime(&self) -> StoreResult<Self> {
         match &self.0 {
             Backend::Postgres(postgres) => {
@@ -76,16 +76,16 @@ impl Store {
         }
     }
 
-    /// Brings the database to the present schema; the names of what was applied. Needs a multi-threaded runtime.
+    /// Applies pending migrations and returns their names. Needs a multi-threaded runtime.
     pub async fn migrate(&self) -> StoreResult<Vec<String>> {
         match &self.0 {
             Backend::Postgres(postgres) => migrate::postgres(postgres.connection().await?).await,
-            // Done when it was opened.
+            // Already done on opening.
             Backend::Sqlite(sqlite) => Ok(sqlite.applied.clone()),
         }
     }
 
-    /// Whether [`Store::migrate`] would change something. Needs a multi-threaded runtime.
+    /// Returns whether migrations are pending. Needs a multi-threaded runtime.
     pub async fn is_behind(&self) -> StoreResult<bool> {
         match &self.0 {
             Backend::Postgres(postgres) => migrate::postgres_is_behind(postgres.connection().await?).await,
@@ -93,7 +93,7 @@ impl Store {
         }
     }
 
-    /// Which subscriptions have something new, by all that is committed through this store and those made from it.
+    /// Returns the wakeups for subscriptions with new work, committed through this store or a handle made from it.
     pub fn news(&self) -> &Wakeups {
         match &self.0 {
             Backend::Postgres(postgres) => &postgres.news,
@@ -101,7 +101,8 @@ impl Store {
         }
     }
 
-    /// Tells other instances what is told to `out`, and tells `heard` what they tell, for ever. On SQLite there are none.
+    /// Sends the wakeups of `out` to other instances and passes received ones to `heard`. Never returns. SQLite has
+    /// no other instances.
     pub async fn relay(&self, out: &Wakeups, heard: &Wakeups) {
         match &self.0 {
             Backend::Postgres(postgres) => postgres.relay(out, heard).await,
@@ -109,7 +110,7 @@ impl Store {
         }
     }
 
-    /// What the connections and queues of all runtimes look like just now.
+    /// Returns metrics of the connections and queues of all runtimes.
     pub fn pool_metrics(&self) -> PoolMetrics {
         match &self.0 {
             Backend::Postgres(postgres) => postgres.pool_metrics(),
@@ -117,7 +118,7 @@ impl Store {
         }
     }
 
-    /// Whether requests can be served: the database answers, and takes changes. Says what is wrong.
+    /// Checks that the database answers and accepts writes.
     pub async fn check(&self) -> StoreResult<()> {
         match &self.0 {
             Backend::Postgres(postgres) => postgres.across(async |across| across.takes_changes().await).await,
@@ -125,13 +126,13 @@ impl Store {
         }
     }
 
-    /// Whether a unit of work that has begun goes on when its future is dropped: on SQLite it runs on a
-    /// thread of its own, on PostgreSQL in the future itself.
+    /// Returns whether a started unit of work continues when its future is dropped. On SQLite it runs on a thread of
+    /// its own; on PostgreSQL it runs in the future itself.
     pub fn finishes_alone(&self) -> bool {
         matches!(self.0, Backend::Sqlite(_))
     }
 
-    /// Looks for what must be found before the tenant is known: by keys only, never more than a few rows.
+    /// Runs lookups before the tenant is known. They must use keys and read only a few rows.
     pub async fn across<T>(&self, look: impl AsyncFnOnce(&mut Across) -> StoreResult<T>) -> StoreResult<T> {
         match &self.0 {
             Backend::Postgres(postgres) => postgres.across(look).await,
@@ -139,8 +140,7 @@ impl Store {
         }
     }
 
-    /// Runs a unit of work that changes nothing: a change in it is refused. `work` awaits nothing but
-    /// the [`Tx`].
+    /// Runs a read-only unit of work; a change in it fails. `work` must await nothing but the [`Tx`].
     pub async fn read<T: Send + 'static, E: Failure>(
         &self,
         tenant: TenantId,
@@ -153,8 +153,8 @@ impl Store {
     }
 
     /// Runs a read whose work grows with the tenant ([`crate::Cost::Scan`]). Few run at the same time: one that does
-    /// not get its turn soon is [`StoreError::TenantBusy`], one that takes longer than 2 s is
-    /// [`StoreError::ScanTooLong`]. It is stopped when its future is dropped. `work` awaits nothing but the [`Tx`].
+    /// not get its turn in time fails with [`StoreError::TenantBusy`], one that takes longer than 2 s with
+    /// [`StoreError::ScanTooLong`]. It stops when its future is dropped. `work` must await nothing but the [`Tx`].
     pub async fn scan<T: Send + 'static, E: Failure>(
         &self,
         tenant: TenantId,
@@ -166,9 +166,10 @@ impl Store {
         }
     }
 
-    /// Entries of the ledger that match, newest first, so many at most, as they are at this moment: read no faster than
-    /// they are taken, and for no longer than `limit`. When reading has ended, however it has, `ended` is told so and how many were handed over; where it
-    /// cannot begin, it is dropped. `with_proofs`: each with its place in the log of the newest checkpoint.
+    /// Streams at most `most` matching audit entries, newest first, from one snapshot. Reading pauses when the
+    /// consumer is slow and ends after `limit`. `ended` is called with the outcome and the number of entries sent; if
+    /// reading cannot start, it is dropped. With `with_proofs`, each sealed entry has its inclusion proof for the
+    /// newest checkpoint.
     pub async fn export(
         &self,
         tenant: TenantId,
@@ -199,8 +200,8 @@ impl Store {
         export.await
     }
 
-    /// Runs a unit of work that sees one moment, however long it takes, on a connection of its own. On SQLite it keeps the
-    /// thread that awaits it.
+    /// Runs a unit of work without a time limit on one snapshot, on a connection of its own. On SQLite it blocks the
+    /// calling thread.
     pub async fn at_one_moment<T, E: From<StoreError>>(
         &self,
         tenant: TenantId,
@@ -214,8 +215,8 @@ impl Store {
         work(&mut tx).await
     }
 
-    /// Waits for the right to make a change whose work grows with the tenant: few of a tenant run at the same time, and
-    /// one that does not get its turn soon is [`StoreError::TenantBusy`].
+    /// Waits for permission to make a change whose work grows with the tenant. Few run at the same time per tenant;
+    /// one that does not get its turn in time fails with [`StoreError::TenantBusy`].
     pub async fn large_change(&self, tenant: &TenantId) -> StoreResult<TenantTurn> {
         match &self.0 {
             Backend::Postgres(postgres) => postgres.large_changes().turn(tenant).await,
@@ -223,8 +224,8 @@ impl Store {
         }
     }
 
-    /// Runs a unit of work in one transaction with its audit entries: both are kept, or neither.
-    /// `work` awaits nothing but the [`Tx`]. When this answers `Ok`, the change is durable.
+    /// Runs a unit of work and records its audit entries in the same transaction. When this returns `Ok`, the change
+    /// is durable. `work` must await nothing but the [`Tx`].
     pub async fn write<T: Send + 'static, E: Failure>(
         &self,
         ctx: Ctx,
@@ -233,7 +234,8 @@ impl Store {
         self.write_with(ctx, None, work).await
     }
 
-    /// The same for the holder of a credential, which is read again when the transaction begins: see [`Tx::credential`].
+    /// Runs a unit of work for the holder of a credential, which is read again when the transaction begins: see
+    /// [`Tx::credential`].
     pub async fn write_with<T: Send + 'static, E: Failure>(
         &self,
         ctx: Ctx,

@@ -1,4 +1,4 @@
-//! Databases for tests, of this crate and of the server: one of its own for each test, on both kinds.
+//! Databases for the tests of this crate and of the server. Each test gets its own, of either kind.
 
 use std::{path::PathBuf, sync::Mutex};
 
@@ -8,43 +8,43 @@ use kernel::{Env, Id, MasterKeys, Secret, SystemEnv, Tenant};
 
 use crate::{DatabaseUrl, Store};
 
-/// The variable with the address of a PostgreSQL cluster that tests may make databases in.
+/// Environment variable with the URL of a PostgreSQL cluster in which tests may create databases.
 pub const POSTGRES_VARIABLE: &str = "TEST_POSTGRES_URL";
 
-/// The variable with the file that has the root of its certificate.
+/// Environment variable with the path of the root certificate of that cluster.
 pub const ROOT_VARIABLE: &str = "TEST_POSTGRES_ROOT";
 
 /// The two kinds of database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// A file in a temporary folder.
+    /// A file in a temporary directory.
     Sqlite,
     /// A database in the cluster of [`POSTGRES_VARIABLE`].
     Postgres,
 }
 
 impl Kind {
-    /// Both.
+    /// Both kinds.
     pub const ALL: [Self; 2] = [Self::Sqlite, Self::Postgres];
 }
 
-/// The keys of the MACs of audit entries in tests.
+/// Returns the keys that tests use for the MACs of audit entries.
 ///
 /// # Panics
-/// Never: the key is as long as it has to be.
+/// Never: the key has the required length.
 pub fn entry_keys() -> EntryKeys {
     let masters = MasterKeys::new(vec![("test".to_owned(), Secret::new(vec![7; 32]))]);
     EntryKeys::derive(&masters.expect("a key of 32 bytes"))
 }
 
-/// A database at the present schema, for one test.
+/// A migrated database for one test.
 pub struct TestDatabase {
-    /// URL of the database.
+    /// The URL of the database.
     pub url: DatabaseUrl,
     folder: Option<PathBuf>,
 }
 
-/// One at a time makes the PostgreSQL database that the others are copied from.
+/// Serializes creation of the PostgreSQL template database that the others are copied from.
 static TEMPLATE: tokio::sync::Mutex<bool> = tokio::sync::Mutex::const_new(false);
 static TEMPLATE_NAME: std::sync::OnceLock<String> = std::sync::OnceLock::new();
 /// Names must differ between the test programs that share a cluster.
@@ -57,10 +57,10 @@ fn fresh_name() -> String {
 }
 
 impl TestDatabase {
-    /// Makes one.
+    /// Creates a database.
     ///
     /// # Panics
-    /// Where that fails: a test that cannot run must not pass.
+    /// If that fails, because a test that cannot run must not pass.
     pub async fn new(kind: Kind) -> Self {
         match kind {
             Kind::Sqlite => {
@@ -73,10 +73,10 @@ impl TestDatabase {
         }
     }
 
-    /// The address of a new PostgreSQL database without anything in it.
+    /// Returns the URL of a new, empty PostgreSQL database.
     ///
     /// # Panics
-    /// Where that fails.
+    /// If that fails.
     pub async fn empty() -> String {
         let cluster = cluster();
         let (server, _) = cluster.rsplit_once('/').expect("an address ends with the name of a database");
@@ -86,10 +86,10 @@ impl TestDatabase {
         format!("{server}/{name}")
     }
 
-    /// Opens it.
+    /// Opens the database.
     ///
     /// # Panics
-    /// Where that fails.
+    /// If that fails.
     pub fn store(&self) -> Store {
         Store::open(&self.url, 8, entry_keys()).expect("the database opens")
     }
@@ -97,25 +97,25 @@ impl TestDatabase {
 
 impl Drop for TestDatabase {
     fn drop(&mut self) {
-        // PostgreSQL's go with their cluster.
+        // PostgreSQL databases are removed with their cluster.
         if let Some(folder) = &self.folder {
             let _leftover = std::fs::remove_dir_all(folder);
         }
     }
 }
 
-/// The address of the cluster that tests may make databases in.
+/// Returns the URL of the cluster in which tests may create databases.
 ///
 /// # Panics
-/// Without one: a test that cannot run must not pass.
+/// If it is not set, because a test that cannot run must not pass.
 pub fn cluster() -> String {
     variable(POSTGRES_VARIABLE)
 }
 
-/// The file with the root of that cluster's certificate.
+/// Returns the path of the cluster's root certificate.
 ///
 /// # Panics
-/// Without one.
+/// If it is not set.
 pub fn cluster_root() -> String {
     variable(ROOT_VARIABLE)
 }

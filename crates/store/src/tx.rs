@@ -1,4 +1,4 @@
-//! One unit of work of one tenant.
+//! A unit of work of one tenant.
 
 use std::time::Instant;
 
@@ -11,18 +11,18 @@ use crate::{
     db::Db,
 };
 
-/// A unit of work. It belongs to one tenant and sees nothing of any other; it implements the storage
-/// trait of every area. Dropped without a commit it is rolled back.
+/// A unit of work. It belongs to one tenant, cannot access any other, and implements the storage trait of every area.
+/// Dropping it without a commit rolls it back.
 pub struct Tx {
     pub(crate) db: Db,
     pub(crate) tenant: TenantId,
-    /// The credential that it is run with, see [`Tx::credential`].
+    /// The credential that it runs with, see [`Tx::credential`].
     pub(crate) reread: Option<CredentialReread>,
-    /// The user whose row is locked until the end.
+    /// The user whose row is locked until the end of the transaction.
     pub(crate) held: Option<String>,
-    /// When a scan that can stop halfway should: it is stopped later, and then answers nothing.
+    /// When a scan that can return a partial result should stop. Shortly after, it is cancelled without a result.
     pub(crate) until: Option<Instant>,
-    /// Make the MACs of entries.
+    /// Keys for the MACs of audit entries.
     pub(crate) entry_keys: EntryKeys,
 }
 
@@ -31,7 +31,7 @@ impl Tx {
         Self::new(conn, tenant, false, EntryKeys::none())
     }
 
-    /// For work that changes something, by the holder of a credential where there is one.
+    /// Creates a unit of work that writes, optionally for the holder of a credential.
     pub(crate) fn writing(
         mut conn: Conn,
         tenant: TenantId,
@@ -49,9 +49,8 @@ impl Tx {
         Self { db: Db::new(conn, is_writable), tenant, reread: None, held: None, until: None, entry_keys }
     }
 
-    /// Enters what the unit of work has to say and writes the rows that wait. On PostgreSQL the credential is read again with them:
-    /// since the transaction began others may have committed what takes it away, while a statement waited for their locks.
-    /// See [`Tx::credential_at_end`].
+    /// Records audit events and writes pending rows. On PostgreSQL the credential is read again with them, because
+    /// others may have revoked it while a statement waited for locks. See [`Tx::credential_at_end`].
     pub async fn record(&mut self, ctx: &Ctx, events: Vec<Event>) -> StoreResult<()> {
         self.append_events(ctx, events).await?;
         self.db.set_audited();
@@ -69,12 +68,12 @@ impl Tx {
     }
 }
 
-/// What a unit of work may fail with: storage is part of it.
+/// The error of a unit of work, which must be able to represent storage errors.
 pub trait Failure: From<StoreError> + Send + 'static {}
 
 impl<E: From<StoreError> + Send + 'static> Failure for E {}
 
-/// Runs the work of a transaction of either database and enters what the ledger has to say.
+/// Runs the work of a transaction on either database and records its audit events.
 pub(crate) async fn finish<T, E: From<StoreError>>(
     ctx: &Ctx,
     tx: &mut Tx,

@@ -1,8 +1,8 @@
-//! Every statement that storage sends finds its rows by an index, on both databases, and stays prepared.
+//! Every SQL statement of the storage layer uses an index on both databases, and stays prepared.
 //!
-//! The areas' conformance suite and the look-ups across tenants are run with a listener on the
-//! connections; what they sent is then explained. A new query is covered as soon as a suite calls it.
-//! A program of its own, because the listener is the whole process's.
+//! The areas' conformance suites and the lookups across tenants run with a listener on the connections, and the
+//! recorded statements are then explained. A new query is covered as soon as a suite runs it. This is a separate test
+//! program because the listener is process-wide.
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests speak by panicking")]
 
 use std::{
@@ -57,7 +57,7 @@ use store::{
 use tokens::{NewScimToken, PatStore, ScimTokenStore, Scope, pat::NewPat};
 use webhooks::SubscriptionStore;
 
-/// Statements that may look at everything, each with its reason. This list may only shrink.
+/// Statements that may scan, each with its reason. This list may only shrink.
 const MAY_SCAN: [(&str, &str); 2] = [
     ("WHERE (`scim_tokens`.`id` =", "the command line looks for a token's tenant; no request does"),
     (
@@ -66,7 +66,7 @@ const MAY_SCAN: [(&str, &str); 2] = [
     ),
 ];
 
-/// What changes and is prepared anew each time, each with its reason. This list may only shrink.
+/// Changes that are prepared on each use, each with its reason. This list may only shrink.
 const MAY_BE_PREPARED_ANEW: [(&str, &str); 1] = [(
     "AND (`step_up_challenges`.`id` IN (",
     "SQLite's IN has a place for each value; only who asks for a sixth challenge gets there",
@@ -95,7 +95,7 @@ impl Instrumentation for Listener {
     }
 }
 
-/// Sends everything that storage can send: the statements, without those of migrations.
+/// Runs every operation of the storage layer and returns the statements, without those of migrations.
 async fn sent(store: &Store) -> Vec<String> {
     let env: Arc<dyn Env> = Arc::new(SystemEnv::default());
     let ip = Some("192.0.2.7".parse().unwrap());
@@ -171,7 +171,7 @@ async fn sent(store: &Store) -> Vec<String> {
     sent.into_iter().filter(|statement| reads.iter().any(|read| statement.starts_with(read))).collect()
 }
 
-/// Everything that storage sends when people sign in and are looked after.
+/// Signs users in and runs the maintenance of sign-in data.
 async fn salts_and_wrong_codes(ctx: &Ctx, tx: &mut store::Tx, id: &UserId) -> StoreResult<()> {
     let salt = tx.password_salt("ada@example.com", Salt::random(&*ctx.env)).await?;
     assert_eq!(tx.password_salt("ada@example.com", Salt::random(&*ctx.env)).await?, salt, "the first stays");
@@ -320,7 +320,7 @@ async fn they_have_sessions(ctx: &Ctx, tx: &mut store::Tx, id: &UserId) -> Store
     Ok(session)
 }
 
-/// Identity providers: set up, asked, believed once, looked after and removed.
+/// Creates, uses, maintains and removes identity providers.
 async fn people_come_with_saml(ctx: &Ctx, tx: &mut store::Tx) -> StoreResult<()> {
     let one = saml_provider(ctx);
     let id = &one.id;
@@ -365,7 +365,7 @@ async fn people_come_with_saml(ctx: &Ctx, tx: &mut store::Tx) -> StoreResult<()>
     Ok(())
 }
 
-/// One whose metadata is to be read.
+/// Creates a provider whose metadata is due for a refresh.
 fn saml_provider(ctx: &Ctx) -> Provider {
     let certificate = Certificate::from_text(include_str!("store/saml/until-2098.pem")).unwrap();
     let key = KeptKey { certificate: certificate.clone(), sealed: "sealed".into(), since: ctx.now };
@@ -411,7 +411,7 @@ fn saml_request(of: &Provider, expires_at: Timestamp) -> Request {
     }
 }
 
-/// What is over, by look and by key.
+/// Finds and purges expired rows.
 async fn what_is_over_goes(store: &Store, env: &Arc<dyn Env>) {
     let ctx = Ctx::new(env.clone(), TenantId::new(&**env), Actor::system("test"));
     let keep = async |ctx: &Ctx, tx: &mut store::Tx| {
@@ -434,7 +434,7 @@ async fn what_is_over_goes(store: &Store, env: &Arc<dyn Env>) {
     assert!(store.across(look).await.unwrap().is_empty());
 }
 
-/// The ledger, by each of its indexes.
+/// Searches the audit log by each of its indexes.
 async fn entries_are_found(ctx: &Ctx, tx: &mut store::Tx) -> StoreResult<()> {
     let position = Position { timestamp: ctx.now, id: "aud_1".into() };
     let text = || Some("x".to_owned());
@@ -460,13 +460,13 @@ async fn entries_are_found(ctx: &Ctx, tx: &mut store::Tx) -> StoreResult<()> {
     the_log_is_kept(ctx, tx).await
 }
 
-/// The log of the ledger: sealed, proved, verified, dropped and erased.
+/// Seals, proves, verifies, removes and erases audit entries.
 async fn the_log_is_kept(ctx: &Ctx, tx: &mut store::Tx) -> StoreResult<()> {
     let keys = CheckpointKeys::derive(
         &kernel::MasterKeys::new(vec![("test".to_owned(), kernel::Secret::new(vec![7; 32]))]).unwrap(),
     );
     let lease = Lease { owner: "test".into(), now: ctx.now, until: ctx.now };
-    // Enough for a subtree.
+    // Enough entries for a subtree.
     let entries: Vec<_> =
         (0..300).map(|_| Entry::new(ctx, Event::new("test", &UserDeactivated {}))).collect();
     tx.append(&entries).await?;
@@ -514,7 +514,7 @@ fn delivering(env: &dyn Env) -> webhooks::Lease {
     webhooks::Lease { owner: "test".into(), now, until: now.plus_millis(60_000) }
 }
 
-/// Webhooks: subscriptions, deliveries, and what comes of them.
+/// Runs subscriptions and deliveries with their outcomes.
 async fn webhooks_are_delivered(ctx: &Ctx, tx: &mut store::Tx) -> StoreResult<()> {
     let keys = webhooks::SecretKeys::new(
         &kernel::MasterKeys::new(vec![("test".to_owned(), kernel::Secret::new(vec![7; 32]))]).unwrap(),
@@ -548,7 +548,7 @@ async fn webhooks_are_delivered(ctx: &Ctx, tx: &mut store::Tx) -> StoreResult<()
     let first = fresh[0].id.as_str();
     assert_eq!(tx.deliveries(id, 100).await?.len(), 2);
     assert!(tx.delivery_body(id, first).await?.is_some());
-    // The one that is to come is brought forward; of one that is over there is another.
+    // A pending attempt is moved forward; for a finished one, a new attempt is created.
     let brought = tx.retry_delivery(ctx, id, first).await?.unwrap();
     assert_eq!(brought.attempt, 2);
     let past = tx.wanted_of_the_past(&made, (ctx.now, ctx.now.plus_millis(1))).await?;
@@ -567,12 +567,12 @@ async fn webhooks_are_delivered(ctx: &Ctx, tx: &mut store::Tx) -> StoreResult<()
     Ok(())
 }
 
-/// What the index of a client's filter finds is not in the order of the list.
+/// Returns whether rows found by the index of a client's filter must still be sorted.
 fn is_filtered_page(statement: &str) -> bool {
     statement.contains("LIMIT ? OFFSET ?") && statement.contains(" = ? AND (")
 }
 
-/// How many statements lists and changes take, of few and of many.
+/// Counts the statements of lists and changes of `many` rows.
 async fn counted(store: &Store, many: usize) -> Vec<(&'static str, usize)> {
     let env: Arc<dyn Env> = Arc::new(SystemEnv::default());
     let ctx = Ctx::new(env.clone(), TenantId::new(&*env), Actor::system("test"));
@@ -626,7 +626,7 @@ struct Line {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_statement_uses_an_index_and_there_are_no_more_of_them_for_more_rows() {
+async fn statements_use_indexes_and_do_not_multiply_with_rows() {
     set_default_instrumentation(|| Some(Box::new(Listener))).unwrap();
 
     let database = TestDatabase::new(Kind::Sqlite).await;
@@ -639,7 +639,7 @@ async fn every_statement_uses_an_index_and_there_are_no_more_of_them_for_more_ro
         let plan: Vec<Line> =
             diesel::sql_query(format!("EXPLAIN QUERY PLAN {statement}")).load(&mut conn).unwrap();
         let plan: Vec<_> = plan.into_iter().map(|line| line.text).collect();
-        // A list in a parameter is a table of its own, and so are the few that a limit has left to be counted.
+        // Scans of a list parameter or of a limited subquery are allowed.
         let own = |line: &str| line.contains("VIRTUAL TABLE") || line == "SCAN few";
         let scans = |line: &String| line.starts_with("SCAN") && !own(line);
         assert!(!plan.iter().any(scans), "{statement}\n{plan:#?}");
@@ -653,7 +653,7 @@ async fn every_statement_uses_an_index_and_there_are_no_more_of_them_for_more_ro
     let DatabaseUrl::Postgres(url) = &database.url else { unreachable!() };
     let mut conn = AsyncPgConnection::establish(url).await.unwrap();
     assert_eq!(counted(&database.store(), 100).await, counted(&database.store(), 3).await);
-    // The tables are small: without this, reading all of one would be the better plan.
+    // The tables are small, so the planner would otherwise prefer sequential scans.
     conn.batch_execute("SET enable_seqscan = off; SET plan_cache_mode = force_generic_plan").await.unwrap();
     for statement in statements.iter().filter(|statement| !may_scan(statement)) {
         let plan = postgres_plan(&mut conn, statement).await;
@@ -668,7 +668,7 @@ async fn postgres_plan(conn: &mut AsyncPgConnection, statement: &str) -> String 
     let binds = (1..100).take_while(|number| statement.contains(&format!("${number}"))).count();
     let values = vec!["NULL"; binds].join(", ");
     let values = if binds == 0 { String::new() } else { format!("({values})") };
-    // A function gives the plan as one text, which a prepared EXPLAIN does not.
+    // A function returns the plan as one text; a prepared EXPLAIN does not.
     let explain = format!(
         "CREATE OR REPLACE FUNCTION plan() RETURNS text LANGUAGE plpgsql AS $f$ \
          DECLARE line text; whole text := ''; BEGIN \

@@ -1,4 +1,4 @@
-//! The ledger itself is looked at.
+//! Events of the audit log itself.
 
 use serde::Serialize;
 use utoipa::ToSchema;

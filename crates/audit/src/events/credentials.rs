@@ -1,4 +1,4 @@
-//! Passwords, factors and recovery codes change.
+//! Events of passwords, factors and recovery codes.
 
 use serde::Serialize;
 use utoipa::ToSchema;

@@ -1,8 +1,8 @@
-//! What all implementations of [`EventData`](crate::EventData) share.
+//! Shared parts of the implementations of [`EventData`](crate::EventData).
 
-/// Type of a resource, and an id of one as it stands in examples.
+/// Type and id of a resource in examples.
 pub(super) type Resource = (&'static str, &'static str);
-/// Id and type of an actor as they stand in examples.
+/// Id and type of an actor in examples.
 pub(super) type Actor = (&'static str, &'static str);
 
 pub(super) const TENANT: Resource = ("tenant", "ten_01jz1111111111111111111111");
@@ -16,8 +16,7 @@ pub(super) const BY_USER: Actor = ("usr_01jz2222222222222222222222", "USER");
 pub(super) const BY_ANOTHER_USER: Actor = ("usr_01jz3333333333333333333333", "USER");
 pub(super) const BY_CLI: Actor = ("cli", "SYSTEM");
 
-/// Implements `EventData`: the code, the resource, in examples the actor where it is not a SCIM token, the sentence of the
-/// catalog, and an example.
+/// Implements `EventData`: code, resource, actor of the example if it is not a SCIM token, description, and example.
 macro_rules! event {
     ($name:ident = $code:literal, about $resource:expr $(, by $actor:expr)?; $description:expr; $example:expr) => {
         impl crate::EventData for $name {

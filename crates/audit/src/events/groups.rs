@@ -1,4 +1,4 @@
-//! Groups come, change and go.
+//! Events of groups.
 
 use serde::Serialize;
 use utoipa::ToSchema;

@@ -1,4 +1,4 @@
-//! Gatehouse's own events, one file an area.
+//! Gatehouse's own events, with one file per area.
 
 pub mod audit_log;
 pub mod credentials;
@@ -18,7 +18,7 @@ use std::sync::LazyLock;
 
 use crate::Catalog;
 
-/// Everything this service can enter. Schemas and examples are made once.
+/// Returns all event types of this service. Schemas and examples are built once.
 pub fn catalog() -> &'static Catalog {
     static CATALOG: LazyLock<Catalog> = LazyLock::new(all);
     &CATALOG
@@ -101,7 +101,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn codes_are_unique_and_follow_the_form() {
+    fn codes_are_unique_and_well_formed() {
         let catalog = super::catalog();
         let codes: BTreeSet<_> = catalog.specs().iter().map(|spec| spec.code).collect();
         assert_eq!(codes.len(), catalog.specs().len());

@@ -1,4 +1,4 @@
-//! Personal access tokens come and go.
+//! Events of personal access tokens.
 
 use serde::Serialize;
 use utoipa::ToSchema;

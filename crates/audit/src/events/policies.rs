@@ -1,4 +1,4 @@
-//! Changes of policies and refusals by them.
+//! Changes of policies, and requests that they blocked.
 
 use serde::Serialize;
 use utoipa::ToSchema;

@@ -1,4 +1,4 @@
-//! Checkpoints: what a log was at some time, as C2SP signed notes (tlog-checkpoint, signed-note) with Ed25519.
+//! Checkpoints: signed states of a log, as C2SP signed notes (tlog-checkpoint, signed-note) with Ed25519.
 
 use crate::error::NoteError;
 use std::fmt;
@@ -13,46 +13,46 @@ use ring::{
 
 use super::merkle::Hash;
 
-/// What begins the name of each log, and of the key that signs for it.
+/// The prefix of every log's origin, which is also the name of its signing key.
 const ORIGIN: &str = "gatehouse/audit/";
-/// Ed25519 in signed notes.
+/// The algorithm id of Ed25519 in signed notes.
 const ALGORITHM: u8 = 1;
-/// Bytes of a note at most.
+/// Maximum size of a note, in bytes.
 const MAX_NOTE: usize = 4096;
 
-/// A log at some time.
+/// The state of a log at some time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checkpoint {
-    /// Which log: `gatehouse/audit/` and the tenant.
+    /// The log's origin: `gatehouse/audit/` and the tenant.
     pub origin: String,
-    /// How many entries.
+    /// Number of entries.
     pub size: u64,
-    /// The root of the tree over them.
+    /// The root hash of the tree.
     pub root: Hash,
 }
 
 impl Checkpoint {
-    /// Of a tenant's log.
+    /// Creates the checkpoint of a tenant's log.
     pub fn new(tenant: &str, size: u64, root: Hash) -> Self {
         Self { origin: format!("{ORIGIN}{tenant}"), size, root }
     }
 
-    /// The tenant whose log it is.
+    /// Returns the tenant of the log.
     pub fn tenant(&self) -> Option<&str> {
         self.origin.strip_prefix(ORIGIN)
     }
 
-    /// What is signed.
+    /// Returns the text to sign.
     fn text(&self) -> String {
         format!("{}\n{}\n{}\n", self.origin, self.size, BASE64.encode(&self.root))
     }
 
-    /// What a note says, without a look at who has signed it.
+    /// Parses a note without verifying its signature.
     pub fn read(note: &str) -> Result<Self, NoteError> {
         Self::parts(note).map(|(checkpoint, _, _)| checkpoint)
     }
 
-    /// What a note says, the text that is signed, and its signatures.
+    /// Parses a note into the checkpoint, the signed text, and the signatures.
     fn parts(note: &str) -> Result<(Self, &str, &str), NoteError> {
         let (text, signatures) = split_note(note)?;
         let mut lines = text.lines();
@@ -67,7 +67,7 @@ impl Checkpoint {
         Ok((Self { origin: origin.to_owned(), size, root }, text, signatures))
     }
 
-    /// What a note says that one of these keys has signed.
+    /// Parses a note and verifies that one of these keys has signed it.
     pub fn verified(note: &str, keys: &[CheckpointKey]) -> Result<Self, NoteError> {
         let (checkpoint, text, signatures) = Self::parts(note)?;
         verify_signatures(text, signatures, checkpoint.tenant().ok_or(NoteError::UnknownKey)?, keys)?;
@@ -75,14 +75,14 @@ impl Checkpoint {
     }
 }
 
-/// Splits a note into the text that is signed and its signatures.
+/// Splits a note into the signed text and its signatures.
 pub(super) fn split_note(note: &str) -> Result<(&str, &str), NoteError> {
     let is_note = note.len() <= MAX_NOTE && note.ends_with('\n') && !note.contains('\r');
     let at = note.rfind("\n\n").filter(|_| is_note).ok_or(NoteError::Malformed)?;
     Ok(note.split_at(at + 1))
 }
 
-/// Verifies that one of these keys, as the key of this tenant's log, has signed a text.
+/// Verifies that one of these keys, belonging to this tenant's log, has signed a text.
 pub(super) fn verify_signatures(
     text: &str,
     signatures: &str,
@@ -108,7 +108,7 @@ pub(super) fn verify_signatures(
     Err(NoteError::UnknownKey)
 }
 
-/// The public key of a log: `name+id+key`, as `Display` writes it (a C2SP verifier key).
+/// The public key of a log. `Display` writes it as `name+id+key` (a C2SP verifier key).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckpointKey {
     name: String,
@@ -116,7 +116,7 @@ pub struct CheckpointKey {
 }
 
 impl CheckpointKey {
-    /// The same, read.
+    /// Parses the `name+id+key` format.
     pub fn parse(text: &str) -> Option<Self> {
         let mut parts = text.trim().splitn(3, '+');
         let (name, id, key) = (parts.next()?, parts.next()?, parts.next()?);
@@ -142,7 +142,7 @@ impl fmt::Display for CheckpointKey {
     }
 }
 
-/// What signs checkpoints, newest first: each derived from a master key by HKDF-SHA256 (RFC 5869).
+/// The keys that sign checkpoints, newest first. Each is derived from a master key by HKDF-SHA256 (RFC 5869).
 pub struct CheckpointKeys(Vec<Ed25519KeyPair>);
 
 impl fmt::Debug for CheckpointKeys {
@@ -152,7 +152,7 @@ impl fmt::Debug for CheckpointKeys {
 }
 
 impl CheckpointKeys {
-    /// Derives the keys.
+    /// Derives the keys from the master keys.
     pub fn derive(masters: &MasterKeys) -> Self {
         let salt = hkdf::Salt::new(hkdf::HKDF_SHA256, b"gatehouse checkpoints");
         let derive = |master: &Secret<Vec<u8>>| {
@@ -164,12 +164,12 @@ impl CheckpointKeys {
         Self(masters.iter().filter_map(|(_, master)| derive(master)).collect())
     }
 
-    /// The note of a checkpoint, signed with the newest key; `None` without a key.
+    /// Returns the note of a checkpoint, signed with the newest key; `None` without a key.
     pub fn sign(&self, checkpoint: &Checkpoint) -> Option<String> {
         self.sign_as(&checkpoint.origin, &checkpoint.text())
     }
 
-    /// The note of a text about a tenant's log, signed with the newest key; `None` without a key.
+    /// Returns the note of a text about a tenant's log, signed with the newest key; `None` without a key.
     pub(super) fn sign_text(&self, tenant: &str, text: &str) -> Option<String> {
         self.sign_as(&format!("{ORIGIN}{tenant}"), text)
     }
@@ -182,7 +182,7 @@ impl CheckpointKeys {
         Some(format!("{text}\n— {origin} {line}\n"))
     }
 
-    /// What verifies the checkpoints of a tenant's log, newest first.
+    /// Returns the public keys of a tenant's log, newest first.
     pub fn of(&self, tenant: &str) -> Vec<CheckpointKey> {
         let origin = format!("{ORIGIN}{tenant}");
         self.0.iter().filter_map(|pair| public(&origin, pair)).collect()

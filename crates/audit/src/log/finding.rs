@@ -1,128 +1,128 @@
-//! What a verification finds.
+//! Findings of a verification.
 
 use std::fmt;
 
 use crate::MacProblem;
 
-/// Findings that are told of at most; all are counted.
+/// Maximum number of findings in a result. All are counted.
 const MOST: usize = 1000;
 
-/// Something that is not as it was sealed.
+/// A discrepancy in the audit log.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 #[serde(tag = "finding", rename_all = "SCREAMING_SNAKE_CASE", rename_all_fields = "camelCase")]
 pub enum Finding {
-    /// The entry at this place says something else than it did.
+    /// The content of an entry was changed.
     Changed {
         /// Position of the entry in the log.
         sequence: u64,
         /// Id of the entry.
         id: String,
     },
-    /// The entry at this place is gone.
+    /// An entry was deleted.
     Deleted {
         /// Position of the entry in the log.
         sequence: u64,
         /// Id of the entry.
         id: String,
     },
-    /// Nothing is left of these places of the log.
+    /// Nothing is left of a range of positions.
     Missing {
         /// Position of the first missing entry.
         from: u64,
-        /// The one after the last.
+        /// Position after the last missing entry.
         to: u64,
     },
-    /// An entry that was never sealed, nor waits to be.
+    /// An entry exists that was neither sealed nor queued for sealing.
     Inserted {
         /// Id of the entry.
         id: String,
     },
-    /// The entry at this place was sealed at another one.
+    /// An entry was sealed at a different position.
     Moved {
-        /// The place where it stands.
+        /// Its current position.
         sequence: u64,
         /// Id of the entry.
         id: String,
-        /// The place where it was sealed.
+        /// Its position when it was sealed.
         sealed_at: u64,
     },
-    /// What the log says of these places is not what was sealed.
+    /// The log's hashes of a range differ from the sealed ones.
     Altered {
         /// Position of the first entry.
         from: u64,
-        /// The one after the last.
+        /// Position after the last entry.
         to: u64,
     },
-    /// The checkpoint of this size is not signed by a key that is known.
+    /// A checkpoint is not signed by a known key.
     Unsigned {
         /// Size of the log in the checkpoint.
         size: u64,
     },
-    /// The log ends before a checkpoint that is known from elsewhere, or before the size it says it has.
+    /// The log is shorter than an externally kept checkpoint, or than the size it claims.
     RolledBack {
-        /// The size it had.
+        /// Its earlier or claimed size.
         size: u64,
     },
-    /// A checkpoint that is known from elsewhere could not be compared, as entries before it were dropped or are missing.
+    /// An externally kept checkpoint cannot be compared, because entries before it were removed or are missing.
     NotCompared {
         /// Size of the log in the checkpoint.
         size: u64,
     },
-    /// The log is not the one of a checkpoint that is known from elsewhere.
+    /// The log differs from an externally kept checkpoint.
     Forked {
         /// Size of the log in the checkpoint.
         size: u64,
     },
-    /// The MAC of an entry does not prove that it was written with the key.
+    /// An entry's MAC is not valid.
     Unauthenticated {
-        /// The place; `null` while it waits to be sealed.
+        /// Position of the entry; `null` while it is unsealed.
         sequence: Option<u64>,
         /// Id of the entry.
         id: String,
         /// Why the MAC was rejected.
         problem: MacProblem,
     },
-    /// The entry is gone, and was never sealed.
+    /// An unsealed entry was deleted.
     DeletedUnsealed {
         /// Id of the entry.
         id: String,
     },
-    /// A statement about the log is not signed by a key that is known.
+    /// A statement about the log is not signed by a known key.
     NotSigned {
         /// Text of the statement.
         statement: String,
     },
-    /// A signed statement was not made after all those with lower numbers: somebody brought an old one back.
+    /// A signed statement is not newer than those with lower numbers, so an old one was replayed.
     OutOfOrder {
         /// Text of the statement.
         statement: String,
     },
     /// More addresses are erased than the log declares.
     ErasedUndeclared {
-        /// Who acted from them.
+        /// Id of the actor.
         actor: String,
-        /// How many are erased.
+        /// Number of erased addresses.
         erased: u64,
-        /// How many were declared.
+        /// Number of declared erasures.
         declared: u64,
     },
-    /// The removal of these places was declared when their retention was not over.
+    /// A range was declared removed before its retention ended.
     RemovedEarly {
         /// Position of the first entry.
         from: u64,
-        /// The one after the last.
+        /// Position after the last entry.
         to: u64,
     },
-    /// What is stored there cannot be read.
+    /// A stored value cannot be read.
     Unreadable {
         /// Name of the database table.
         table: &'static str,
-        /// Where in it.
+        /// Location in the table.
         at: String,
     },
-    /// This line of an export is no entry with a proof.
+    /// A line of an export is not an entry with a proof.
     UnreadableLine {
-        /// Its number, from 1.
+        /// Line number, from 1.
         line: u64,
     },
 }
@@ -169,34 +169,34 @@ impl fmt::Display for Finding {
     }
 }
 
-/// What was looked at, and what was found.
+/// The result of a verification.
 #[derive(Debug, Clone, PartialEq, Eq, Default, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Verified {
-    /// Places of the log.
+    /// Number of positions in the log.
     pub size: u64,
-    /// The root over them, in hex.
+    /// The root hash in hex.
     pub root: String,
-    /// Entries that were hashed again.
+    /// Entries whose hash was verified.
     pub entries: u64,
-    /// Places whose entries were dropped, as their time to be kept was over; their hashes stand.
+    /// Positions whose entries were removed after their retention. Their hashes remain.
     pub dropped: u64,
-    /// Entries whose MAC was verified; all others were sealed by a version that made none, or name a retired key.
+    /// Entries whose MAC was verified. The others were sealed by a version without MACs, or name a retired key.
     pub macs: u64,
-    /// Entries whose address was erased; their other members are verified.
+    /// Entries whose address was erased. Their other members were verified.
     pub erased: u64,
-    /// Entries that wait for their place.
+    /// Unsealed entries.
     pub waiting: u64,
-    /// Checkpoints the log was compared with.
+    /// Checkpoints that the log was compared with.
     pub checkpoints: u64,
-    /// How much is not as it was sealed.
+    /// Number of findings.
     pub count: usize,
-    /// The first thousand of it.
+    /// The first 1,000 findings.
     pub findings: Vec<Finding>,
 }
 
 impl Verified {
-    /// Adds a finding that several checks can make.
+    /// Adds a finding unless it is already listed, because several checks can report it.
     pub(super) fn found_once(&mut self, finding: Finding) {
         if !self.findings.contains(&finding) {
             self.found(finding);

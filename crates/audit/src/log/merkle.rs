@@ -1,25 +1,25 @@
-//! Hashes of a log's tree (RFC 6962 §2.1, RFC 9162 §2.1): its root as it grows, and checks of proofs.
+//! The hashes of a log's Merkle tree (RFC 6962 §2.1, RFC 9162 §2.1), and verification of proofs.
 
 use ring::digest::{Context, SHA256, digest};
 
 /// SHA-256 of a leaf or of a node.
 pub type Hash = [u8; 32];
 
-/// The hash of a subtree of `256^level` leaves is kept.
+/// Hashes of subtrees of `256^level` leaves are stored.
 const LEVEL_BITS: u32 = 8;
-/// Leaves of the smallest of them, a group.
+/// Number of leaves in the smallest stored subtree, a group.
 pub const GROUP: u64 = 1 << LEVEL_BITS;
 
-/// A subtree whose hash is kept: of `256^level` leaves, the one of this number. Level 0 are the leaves.
+/// The position of a stored subtree of `256^level` leaves. Level 0 contains the leaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodePosition {
     /// Height in the tree: the node covers `256^level` leaves.
     pub level: u8,
-    /// Which of that size.
+    /// Index within the level.
     pub index: u64,
 }
 
-/// The hash of a node over two subtrees.
+/// Hashes a node over two subtrees.
 pub(super) fn node(left: &Hash, right: &Hash) -> Hash {
     let mut context = Context::new(&SHA256);
     context.update(&[1]);
@@ -30,38 +30,38 @@ pub(super) fn node(left: &Hash, right: &Hash) -> Hash {
     hash
 }
 
-/// The root of a log without entries.
+/// Returns the root of an empty log.
 fn nothing() -> Hash {
     let mut hash = [0; 32];
     hash.copy_from_slice(digest(&SHA256, b"").as_ref());
     hash
 }
 
-/// What has to be known of a log to go on with it: how long it is, and the hashes of the complete subtrees it consists of.
+/// The state needed to append to a log: its size, and the hashes of the complete subtrees it consists of.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Frontier {
     size: u64,
-    /// Largest first; one for each bit that is set in the size.
+    /// Largest first, one for each bit set in the size.
     peaks: Vec<Hash>,
 }
 
 impl Frontier {
-    /// How many entries.
+    /// Returns the number of entries.
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// The tree's root.
+    /// Returns the root hash of the tree.
     pub fn root(&self) -> Hash {
         self.peaks.iter().rev().copied().reduce(|right, left| node(&left, &right)).unwrap_or_else(nothing)
     }
 
-    /// Adds a leaf. `completed` is told of each subtree that is complete by it and whose hash is to be kept.
+    /// Appends a leaf. `completed` is called for each stored subtree that becomes complete.
     pub fn push(&mut self, leaf: Hash, completed: impl FnMut(NodePosition, Hash)) {
         self.push_subtree(0, leaf, completed);
     }
 
-    /// Adds a complete subtree of `256^level` leaves. Nothing happens where the log does not end at such a one.
+    /// Appends a complete subtree of `256^level` leaves. Returns `false` if the log's size is not a multiple of that.
     pub(super) fn push_subtree(
         &mut self,
         level: u8,
@@ -88,12 +88,12 @@ impl Frontier {
         true
     }
 
-    /// As it is stored: the hashes one after the other.
+    /// Serializes the hashes, one after the other.
     pub fn to_bytes(&self) -> Vec<u8> {
         self.peaks.concat()
     }
 
-    /// As it was stored; `None` if this is none of a log of that size.
+    /// Deserializes the hashes; `None` if their number does not match the size.
     pub fn restore(size: u64, bytes: &[u8]) -> Option<Self> {
         let (peaks, rest) = bytes.as_chunks::<32>();
         let is_one = rest.is_empty() && peaks.len() == size.count_ones() as usize;
@@ -101,15 +101,15 @@ impl Frontier {
     }
 }
 
-/// A range of leaves that RFC 6962 gives a hash: from, and before.
+/// A range of leaves for which RFC 6962 defines a hash: start and exclusive end.
 pub(super) type Range = (u64, u64);
 
-/// How many of so many leaves are in the left subtree: the largest power of two that is less.
+/// Returns the size of the left subtree: the largest power of two less than `count`.
 fn left_of(count: u64) -> u64 {
     1 << (count.max(2) - 1).ilog2()
 }
 
-/// The place of a range, where its hash is kept.
+/// Returns the position where a range's hash is stored, if it is.
 fn kept(range: Range) -> Option<NodePosition> {
     let count = range.1 - range.0;
     let height = count.trailing_zeros();
@@ -121,7 +121,7 @@ fn kept(range: Range) -> Option<NodePosition> {
     })
 }
 
-/// The places of which the hash of a range is made.
+/// Collects the positions of the stored hashes that a range's hash is computed from.
 pub(super) fn places((from, to): Range, all: &mut Vec<NodePosition>) {
     if from >= to {
         return;
@@ -135,7 +135,7 @@ pub(super) fn places((from, to): Range, all: &mut Vec<NodePosition>) {
     }
 }
 
-/// The hash of a range of what is at its places; `None` where one of them is missing.
+/// Computes the hash of a range from stored hashes; `None` if one is missing.
 pub(super) fn hash_of((from, to): Range, at: &impl Fn(NodePosition) -> Option<Hash>) -> Option<Hash> {
     if from >= to {
         return Some(nothing());
@@ -147,7 +147,7 @@ pub(super) fn hash_of((from, to): Range, at: &impl Fn(NodePosition) -> Option<Ha
     Some(node(&hash_of((from, middle), at)?, &hash_of((middle, to), at)?))
 }
 
-/// The ranges whose hashes prove that a leaf is in a log of this size, from the leaf upwards (RFC 6962 §2.1.1).
+/// Returns the ranges whose hashes form an inclusion proof, from the leaf upwards (RFC 6962 §2.1.1).
 pub(super) fn inclusion_ranges(index: u64, size: u64) -> Vec<Range> {
     let (mut from, mut to, mut ranges) = (0, size, Vec::new());
     while to - from > 1 {
@@ -164,7 +164,7 @@ pub(super) fn inclusion_ranges(index: u64, size: u64) -> Vec<Range> {
     ranges
 }
 
-/// The ranges whose hashes prove that a log of one size is the beginning of one of another (RFC 6962 §2.1.2).
+/// Returns the ranges whose hashes form a consistency proof between two sizes (RFC 6962 §2.1.2).
 pub(super) fn consistency_ranges(earlier: u64, later: u64) -> Vec<Range> {
     if earlier == 0 || earlier >= later {
         return Vec::new();
@@ -187,7 +187,7 @@ pub(super) fn consistency_ranges(earlier: u64, later: u64) -> Vec<Range> {
     ranges
 }
 
-/// Whether a path proves that a leaf stands at this place of the log with this size and root (RFC 9162 §2.1.3.2).
+/// Verifies that a leaf is at this position of the log with this size and root (RFC 9162 §2.1.3.2).
 pub fn verify_inclusion(leaf: &Hash, index: u64, size: u64, path: &[Hash], root: &Hash) -> bool {
     if index >= size {
         return false;
@@ -210,8 +210,7 @@ pub fn verify_inclusion(leaf: &Hash, index: u64, size: u64, path: &[Hash], root:
     last == 0 && hash == *root
 }
 
-/// Whether a path proves that the log of the first size and root is the beginning of that of the second
-/// (RFC 9162 §2.1.4.2). An empty log is the beginning of each.
+/// Verifies that the second log is an extension of the first (RFC 9162 §2.1.4.2). Every log extends an empty one.
 pub fn verify_consistency(first: (u64, &Hash), second: (u64, &Hash), path: &[Hash]) -> bool {
     let ((earlier, first), (later, second)) = (first, second);
     if earlier == 0 || earlier == later {
@@ -221,7 +220,7 @@ pub fn verify_consistency(first: (u64, &Hash), second: (u64, &Hash), path: &[Has
     if earlier > later {
         return false;
     }
-    // Where the earlier log is one complete subtree, its root is where the path begins.
+    // If the earlier log is one complete subtree, its root starts the path.
     let own = earlier.is_power_of_two().then_some(first);
     let mut path = own.into_iter().chain(path);
     let Some(begin) = path.next() else { return false };

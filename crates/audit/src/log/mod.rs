@@ -1,10 +1,9 @@
-//! The tamper-evident log of a ledger: a Merkle tree over the hashes of its entries (RFC 6962 §2.1), whose roots are
-//! signed.
+//! The tamper-evident log: a Merkle tree over the hashes of the audit entries (RFC 6962 §2.1) with signed roots.
 //!
-//! Entries are hashed alone when they are written. A moment later they are sealed ([`seal`]): each gets its place in the
-//! log, and a checkpoint over all of them is signed. An entry without a valid MAC is not sealed. From then on nobody who does not have the key can change, remove,
-//! insert or reorder entries without a trace ([`verify`]), and anybody can be given a proof that an entry is in the log
-//! ([`inclusion`]) and that a later log begins with an earlier one ([`consistency`]).
+//! An entry is hashed when it is written and sealed shortly after ([`seal`]): it gets its position in the log, and a
+//! checkpoint over all entries is signed. An entry without a valid MAC is not sealed. From then on, changing,
+//! removing, inserting or reordering entries without the key is detected ([`verify`]). Anyone can be given a proof
+//! that an entry is in the log ([`inclusion`]) and that a later log extends an earlier one ([`consistency`]).
 
 mod checkpoint;
 mod finding;

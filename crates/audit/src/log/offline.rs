@@ -1,4 +1,4 @@
-//! Verifying an export with proofs, with nothing but the key.
+//! Verifies an export with proofs, using only the public key.
 
 use crate::error::ExportError;
 use std::{
@@ -18,30 +18,30 @@ use super::{
 use crate::StoredEntry;
 use crate::error::NoteError;
 
-/// Bytes of a line at most.
+/// Maximum length of a line, in bytes.
 const MAX_LINE: u64 = 1024 * 1024;
-/// Findings that are told of at most; all are counted.
+/// Maximum number of findings in a result. All are counted.
 const MOST: usize = 1000;
 
-/// What an export turned out to be.
+/// The result of verifying an export.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct VerifiedExport {
-    /// The tenant whose log it is of.
+    /// The tenant of the log.
     pub tenant: String,
-    /// Entries in the log of its checkpoint.
+    /// Number of entries in the checkpoint's log.
     pub size: u64,
-    /// The root over them, in hex.
+    /// The root hash in hex.
     pub root: String,
-    /// Entries that were hashed again.
+    /// Entries whose hash was verified.
     pub entries: u64,
-    /// The first place of the log that is in it, and the last one.
+    /// The first and last position in the export.
     pub sequences: Option<(u64, u64)>,
-    /// Places between these that are not: what was not asked for, or was taken out.
+    /// Number of positions in between that are missing, because they did not match the filter or were removed.
     pub left_out: u64,
-    /// How much is not as it was sealed.
+    /// Number of findings.
     pub count: usize,
-    /// The first thousand of it.
+    /// The first 1,000 findings.
     pub findings: Vec<Finding>,
 }
 
@@ -81,7 +81,7 @@ struct ExportedEntry {
 }
 
 impl ExportedEntry {
-    /// Whether the entry stands at its place in the log; `None` if something of it is not written as it has to be.
+    /// Verifies the entry's proof; `None` if the entry is malformed.
     fn proved(self, proof: &LineProof, tenant: &str, checkpoint: &Checkpoint) -> Option<bool> {
         let bytes = |text: &Option<String>| match text {
             None => Some(None),
@@ -107,7 +107,7 @@ impl ExportedEntry {
             mac: None,
             id: self.id,
         };
-        // Written otherwise it is another text, though it may be the same time.
+        // The hash covers the text of the timestamp, so another spelling of the same time is a change.
         if entry.timestamp.to_string() != self.timestamp {
             return Some(false);
         }
@@ -116,10 +116,11 @@ impl ExportedEntry {
     }
 }
 
-/// Verifies an export that was made with proofs: its checkpoint with these keys, each entry with its proof. A line that cannot
-/// be read is a finding, and the lines behind it are verified.
+/// Verifies an export with proofs: the signature of its checkpoint, and the proof of each entry. An unreadable line
+/// is a finding, and the following lines are still verified.
 ///
-/// Entries of an export have no MAC: each is proved to be in the signed log, and sealing verified its MAC.
+/// Exported entries have no MAC. The proof shows that the entry is in the signed log, and sealing has verified its
+/// MAC.
 pub fn verify_export(
     mut export: impl BufRead,
     keys: &[CheckpointKey],
@@ -153,27 +154,27 @@ pub fn verify_export(
     Ok(result)
 }
 
-/// An entry of an export, and whether its proof is right.
+/// An exported entry and the result of its proof.
 struct CheckedProof {
     id: String,
     sequence: u64,
     is_right: bool,
 }
 
-/// Looks at one line; `None` where it is no entry with a proof.
+/// Verifies a line; `None` if it is not an entry with a proof.
 fn proved(text: &str, tenant: &str, checkpoint: &Checkpoint) -> Option<CheckedProof> {
     let mut entry: ExportedEntry = serde_json::from_str(text).ok()?;
-    // Such an export has no entry without a proof.
+    // In an export with proofs every entry has one.
     let proof = entry.proof.take()?;
     let (id, sequence) = (entry.id.clone(), proof.sequence);
     let is_right = entry.proved(&proof, tenant, checkpoint)?;
     Some(CheckedProof { id, sequence, is_right })
 }
 
-/// A line as it was read.
+/// A line of an export.
 enum Line {
     Text(String),
-    /// Longer than a line may be, or not UTF-8.
+    /// Too long, or not UTF-8.
     Unreadable,
 }
 
@@ -186,7 +187,7 @@ impl Line {
     }
 }
 
-/// The next line; `None` at the end.
+/// Reads the next line; `None` at the end.
 fn line(export: &mut impl BufRead) -> Result<Option<Line>, ExportError> {
     let mut bytes = Vec::new();
     let read = io::Read::take(&mut *export, MAX_LINE).read_until(b'\n', &mut bytes)?;
@@ -194,7 +195,7 @@ fn line(export: &mut impl BufRead) -> Result<Option<Line>, ExportError> {
         return Ok(None);
     }
     if read as u64 >= MAX_LINE && !bytes.ends_with(b"\n") {
-        // The rest of it goes, too: the next line begins behind it.
+        // Skips the rest of the line.
         export.skip_until(b'\n')?;
         return Ok(Some(Line::Unreadable));
     }

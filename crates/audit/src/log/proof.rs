@@ -1,4 +1,4 @@
-//! Proofs of a log, made of the hashes that are kept of it.
+//! Creates proofs from the stored hashes of a log.
 
 use crate::store::TreeStore;
 use std::collections::HashMap;
@@ -7,17 +7,17 @@ use kernel::StoreResult;
 
 use super::merkle::{Hash, NodePosition, Range, consistency_ranges, hash_of, inclusion_ranges, places};
 
-/// Hashes that were read already: proofs of entries that are near each other need the same.
+/// A cache of hashes, because proofs of neighboring entries share most of them.
 #[derive(Debug, Default)]
 pub struct Nodes(HashMap<NodePosition, Hash>);
 
-/// So many hashes are kept in memory at most.
+/// Maximum number of cached hashes.
 const MOST: usize = 4096;
-/// Places that are so near to each other are read together.
+/// Positions at most this far apart are read together.
 const NEAR: u64 = 16;
 
 impl Nodes {
-    /// The hashes of these ranges; `None` where something of them is not kept any more.
+    /// Returns the hashes of these ranges; `None` if one is no longer stored.
     async fn of(
         &mut self,
         store: &mut (impl TreeStore + ?Sized),
@@ -51,8 +51,8 @@ impl Nodes {
     }
 }
 
-/// The path that proves that the entry at this place is in the log of this size, from the leaf upwards; `None` where it
-/// is not, or too little of the log is kept.
+/// Returns the inclusion proof of the entry at `index` in the log of `size` entries, from the leaf upwards. `None` if
+/// it is not in that log, or too few hashes are stored.
 pub async fn inclusion(
     store: &mut (impl TreeStore + ?Sized),
     nodes: &mut Nodes,
@@ -65,8 +65,8 @@ pub async fn inclusion(
     nodes.of(store, &inclusion_ranges(index, size)).await
 }
 
-/// The path that proves that the log of one size is the beginning of that of another; `None` where it is longer, or too
-/// little of the log is kept.
+/// Returns the consistency proof between two sizes of the log. `None` if the first is larger, or too few hashes are
+/// stored.
 pub async fn consistency(
     store: &mut (impl TreeStore + ?Sized),
     earlier: u64,

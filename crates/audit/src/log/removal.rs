@@ -1,4 +1,4 @@
-//! What may be removed from the beginning of a log, and the root that a removal declares.
+//! Determines what may be removed from the beginning of a log, and the root that a removal declares.
 
 use data_encoding::BASE64;
 use kernel::{StoreError, StoreResult, Timestamp};
@@ -11,11 +11,11 @@ use super::{
 };
 use crate::store::{TreeStore, VerifyStore};
 
-/// Groups that are read at once.
+/// Groups per statement.
 const GROUPS_AT_ONCE: u64 = 16;
-/// Entries of a group.
+/// Entries per group.
 const GROUP_LENGTH: usize = 256;
-/// Hashes of groups that are read at once.
+/// Hashes of groups per statement.
 const HASHES_AT_ONCE: u64 = 4096;
 
 const NOT_SEALED: StoreError =
@@ -26,19 +26,19 @@ const NOT_SIGNED: StoreError =
 /// The beginning of a log that is old enough to be removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Removable {
-    /// The first place that stays: a multiple of 256.
+    /// The first position to keep: a multiple of 256.
     pub before: u64,
-    /// The time of the newest entry that may be removed.
+    /// The time of the newest entry to remove.
     pub newest: Timestamp,
-    /// The root of the tree over all places before `before`.
+    /// The root hash of the tree over all positions before `before`.
     pub root: Hash,
 }
 
-/// Returns the whole groups from `from` on whose entries are all older than `time`, or `None` if there are none.
+/// Returns the whole groups from `from` whose entries are all older than `time`, or `None` if there are none.
 ///
-/// Each entry is hashed again and compared with the hash of its group, and the groups with the newest signed checkpoint: an
-/// entry whose time was changed is an error, not an old entry. MACs are not checked: the caller runs
-/// [`verify`](super::verify) at the same moment.
+/// Each entry is hashed again and compared with its group, and the groups with the newest signed checkpoint. So an
+/// entry whose time was changed is an error and does not count as old. MACs are not checked: the caller runs
+/// [`verify`](super::verify) on the same snapshot.
 pub async fn removable<S: VerifyStore + ?Sized>(
     store: &mut S,
     tenant: &str,
@@ -74,7 +74,7 @@ pub async fn removable<S: VerifyStore + ?Sized>(
     Ok(Some(Removable { before, newest, root }))
 }
 
-/// The time of the newest entry of each of these whole groups; `None` where an entry is not what its group was sealed with.
+/// Returns the newest time in each of these whole groups; `None` if an entry differs from its sealed hash.
 async fn newest_of_groups<S: VerifyStore + ?Sized>(
     store: &mut S,
     tenant: &str,
@@ -105,7 +105,7 @@ async fn newest_of_groups<S: VerifyStore + ?Sized>(
     Ok((first == to).then_some(times))
 }
 
-/// The removal that was declared last by a signed statement, if there is one.
+/// Returns the newest signed removal, if there is one.
 pub async fn newest_removal<S: VerifyStore + ?Sized>(
     store: &mut S,
     tenant: &str,
@@ -118,8 +118,8 @@ pub async fn newest_removal<S: VerifyStore + ?Sized>(
     Ok(signed.max_by_key(|removal| removal.before))
 }
 
-/// Whether the entries of these places, whole groups, are those that a signed removal covers: they are hashed again, and the
-/// hashes of all groups have the root that was signed.
+/// Verifies that a signed removal covers these positions, which must be whole groups: the entries are hashed again,
+/// and all groups together must have the signed root.
 pub async fn is_covered<S: VerifyStore + ?Sized>(
     store: &mut S,
     tenant: &str,
@@ -134,8 +134,8 @@ pub async fn is_covered<S: VerifyStore + ?Sized>(
     Ok(newest_of_groups(store, tenant, from, to).await?.is_some())
 }
 
-/// The root of the tree over all places before this one, a multiple of 256, made of the hashes of groups; `None` where one of
-/// them is not there.
+/// Computes the root hash over all positions before `before`, a multiple of 256, from the groups' hashes; `None` if
+/// one is missing.
 pub async fn root_before<S: TreeStore + ?Sized>(store: &mut S, before: u64) -> StoreResult<Option<Hash>> {
     let (mut log, groups) = (Frontier::default(), before / GROUP);
     while log.size() / GROUP < groups {
@@ -154,7 +154,7 @@ pub async fn root_before<S: TreeStore + ?Sized>(store: &mut S, before: u64) -> S
     Ok(Some(log.root()))
 }
 
-/// The newest checkpoint of the log of this size, where it is signed.
+/// Returns the newest checkpoint if it has this size and is signed.
 async fn newest_signed<S: VerifyStore + ?Sized>(
     store: &mut S,
     tenant: &str,

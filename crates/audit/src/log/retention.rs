@@ -1,5 +1,5 @@
-//! How long entries are kept, as signed statements say: in the order of the times that are signed, not of their numbers in the
-//! database, which nothing signs.
+//! The history of retention settings, from signed statements. They are ordered by their signed times, because their
+//! numbers in the database are not signed.
 
 use kernel::Timestamp;
 
@@ -8,17 +8,17 @@ use super::{
     statement::{Retention, Statement},
 };
 
-/// The settings of one tenant's log.
+/// The retention settings of a tenant's log.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RetentionSettings {
-    /// Those that are signed with a known key, with their numbers, in the order of these.
+    /// Settings signed with a known key, with their numbers, ordered by number.
     signed: Vec<(u64, Retention)>,
-    /// Numbers of the others.
+    /// Numbers of the other statements.
     unsigned: Vec<u64>,
 }
 
 impl RetentionSettings {
-    /// Reads the notes of a tenant's log, in the order of their numbers.
+    /// Reads the notes of a tenant's log, ordered by number.
     pub fn read(notes: Vec<(u64, String)>, tenant: &str, keys: &[CheckpointKey]) -> Self {
         let mut settings = Self::default();
         for (number, note) in notes {
@@ -30,12 +30,13 @@ impl RetentionSettings {
         settings
     }
 
-    /// Numbers of statements that no known key has signed.
+    /// Returns the numbers of statements that no known key has signed.
     pub fn unsigned(&self) -> &[u64] {
         &self.unsigned
     }
 
-    /// Numbers of statements that were not made after all those with lower numbers: copies, and old ones under a new number.
+    /// Returns the numbers of statements that are not newer than all those with lower numbers: copies and replayed
+    /// statements.
     pub fn misplaced(&self) -> Vec<u64> {
         let (mut latest, mut misplaced) = (None, Vec::new());
         for (number, retention) in &self.signed {
@@ -47,18 +48,18 @@ impl RetentionSettings {
         misplaced
     }
 
-    /// The one that was set last.
+    /// Returns the newest setting.
     pub fn newest(&self) -> Option<&Retention> {
         self.signed.iter().map(|(_, retention)| retention).max_by_key(|retention| retention.at)
     }
 
-    /// The one that was in force at a time.
+    /// Returns the setting in force at a time.
     pub fn at(&self, time: Timestamp) -> Option<&Retention> {
         let until_then = self.signed.iter().map(|(_, retention)| retention).filter(|set| set.at <= time);
         until_then.max_by_key(|retention| retention.at)
     }
 
-    /// Whether one was set at exactly this time.
+    /// Returns whether a setting was made at exactly this time.
     pub fn was_set_at(&self, time: Timestamp) -> bool {
         self.signed.iter().any(|(_, retention)| retention.at == time)
     }
@@ -79,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn an_old_statement_under_a_new_number_does_not_come_into_force() {
+    fn replayed_statement_does_not_take_effect() {
         let good = settings(&[(0, 10), (1, 20)]);
         assert_eq!(good.misplaced(), [0_u64; 0]);
         assert_eq!(good.at(at(19)).unwrap().at, at(10));

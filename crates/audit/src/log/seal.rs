@@ -1,4 +1,4 @@
-//! Sealing: entries get their place in the log.
+//! Sealing, which gives entries their positions in the log.
 
 use crate::store::SealStore;
 use kernel::{StoreError, StoreResult, TenantId, Timestamp};
@@ -10,27 +10,27 @@ use super::{
 };
 use crate::{EntryKeys, EntryMac, MacProblem};
 
-/// Entries that are sealed at once, at most: each such batch has a checkpoint.
+/// Maximum number of entries per batch. Each batch has a checkpoint.
 pub const AT_ONCE: usize = 1024;
 
-/// Milliseconds of a lease at most.
+/// Maximum length of a lease, in milliseconds.
 const LONGEST: i64 = 60_000;
 
-/// An entry that has no place in the log yet.
+/// An unsealed entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unsealed {
     /// `aud_…`
     pub id: String,
-    /// Its hash as it was written; `None` where the entry or its hash is gone or no hash.
+    /// Its stored leaf hash; `None` if the entry or a valid hash is missing.
     pub leaf: Option<Hash>,
-    /// MAC that was written with the entry.
+    /// The MAC stored with the entry.
     pub mac: Option<EntryMac>,
 }
 
-/// An entry and its place in the log.
+/// A sealed entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sealed {
-    /// From 0, without gaps.
+    /// The position in the log, from 0 without gaps.
     pub sequence: u64,
     /// `aud_…`
     pub id: String,
@@ -38,36 +38,37 @@ pub struct Sealed {
     pub leaf: Hash,
 }
 
-/// What has been sealed at once.
+/// A sealed batch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Batch {
-    /// Entries in the order of the log.
+    /// The entries in the order of the log.
     pub entries: Vec<Sealed>,
-    /// Subtrees that are complete by them.
+    /// The subtrees that they complete.
     pub nodes: Vec<(NodePosition, Hash)>,
-    /// The log with them.
+    /// The log including the batch.
     pub log: Frontier,
     /// The signed checkpoint.
     pub note: String,
-    /// From where on entries have a MAC, as a signed [`MacStart`]; `None` while entries without one are accepted.
+    /// The position from which entries have a MAC, as a signed [`MacStart`]; `None` while entries without one are
+    /// accepted.
     pub mac_start: Option<String>,
     /// When the batch was sealed.
     pub at: Timestamp,
 }
 
-/// Who seals a tenant's log, and until when nobody else does.
+/// The lease for sealing a tenant's log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lease {
     /// Id of the process that holds the lease.
     pub owner: String,
-    /// The current time, by which the lease is judged.
+    /// The current time, used to check other leases.
     pub now: Timestamp,
-    /// Until then, unless it seals again.
+    /// End of the lease, unless it is renewed.
     pub until: Timestamp,
 }
 
 impl Lease {
-    /// Whether a log with this lease may be gone on with. One that ends far from now was given by a wrong clock.
+    /// Returns whether this lease may replace another. One that ends too far in the future was set by a wrong clock.
     pub fn may_take(&self, owner: &str, until: Timestamp) -> bool {
         owner == self.owner || until <= self.now || until > self.now.plus_millis(LONGEST)
     }
@@ -76,41 +77,42 @@ impl Lease {
 /// A log that is locked for sealing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LockedLog {
-    /// The log as it is.
+    /// The current log.
     pub log: Frontier,
-    /// From where on its entries have a MAC, as a signed [`MacStart`]; `None` before that is known.
+    /// The position from which entries have a MAC, as a signed [`MacStart`]; `None` if not yet known.
     pub mac_start: Option<String>,
 }
 
-/// What sealing needs beside the log.
+/// The keys and rules for sealing.
 #[derive(Debug, Clone, Copy)]
 pub struct SealPolicy<'k> {
-    /// Keys that sign checkpoints.
+    /// The keys that sign checkpoints.
     pub checkpoints: &'k CheckpointKeys,
-    /// Verifies the MACs of entries.
+    /// The keys that verify the MACs of entries.
     pub entries: &'k EntryKeys,
-    /// Whether entries without a MAC are sealed, as a version wrote them that made none. One with a wrong MAC never is.
+    /// Whether to seal entries without a MAC, which older versions wrote. Entries with an invalid MAC are never
+    /// sealed.
     pub accepts_missing_macs: bool,
 }
 
-/// What one call of [`seal`] did.
+/// The result of one call of [`seal`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SealProgress {
-    /// How many entries it sealed.
+    /// Number of sealed entries.
     pub count: usize,
-    /// How many waiting entries it looked at: [`AT_ONCE`] means that there may be more.
+    /// Number of unsealed entries read. [`AT_ONCE`] means that there may be more.
     pub seen: usize,
-    /// Entries that it refused to seal, because their MAC does not prove who wrote them. They go on waiting.
+    /// Entries not sealed because their MAC is not valid. They stay in the queue.
     pub refused: Vec<(String, MacProblem)>,
-    /// The id of the last entry that it looked at.
+    /// The id of the last entry read.
     pub last: Option<String>,
 }
 
-/// Seals what waits, [`AT_ONCE`] at most. One unit of work.
+/// Seals at most [`AT_ONCE`] entries in one unit of work.
 ///
-/// Entries are in order of their ids within a batch. One that is committed late is sealed late, and none is forgotten: a
-/// round begins without `after`, and goes on after the last one, so that what was sealed a moment ago is not gone past again.
-/// An entry without a valid MAC is refused, and those behind it are sealed.
+/// A batch is ordered by entry id. An entry that commits late is sealed late, and none is missed: a round starts
+/// without `after` and continues after the last id, so that it does not read the same entries again. An entry without
+/// a valid MAC is skipped, and those after it are sealed.
 pub async fn seal(
     store: &mut (impl SealStore + ?Sized),
     policy: SealPolicy<'_>,
@@ -159,7 +161,7 @@ pub async fn seal(
     Ok(done)
 }
 
-/// The hash to seal an entry with, or why it is not sealed.
+/// Returns the hash to seal an entry with, or why it cannot be sealed.
 fn admissible(unsealed: &Unsealed, policy: SealPolicy<'_>, tenant: &TenantId) -> Result<Hash, MacProblem> {
     let leaf = unsealed.leaf.ok_or(MacProblem::Wrong)?;
     match policy.entries.verify(tenant.as_str(), &unsealed.id, &leaf, unsealed.mac.as_ref()) {
@@ -168,8 +170,8 @@ fn admissible(unsealed: &Unsealed, policy: SealPolicy<'_>, tenant: &TenantId) ->
     }
 }
 
-/// The statement from where on entries have a MAC, signed with the newest key. Where there is none that a key in the ring has
-/// signed, it begins here: what was sealed before is protected by the checkpoints.
+/// Returns the statement of where MACs start, signed with the newest key. Without one signed by a known key, MACs
+/// start at `size`; earlier entries are protected by the checkpoints.
 fn start_of_macs(
     note: Option<String>,
     keys: &CheckpointKeys,
@@ -187,7 +189,8 @@ fn start_of_macs(
     stated.unwrap_or(MacStart { from: size }).sign(tenant, keys)
 }
 
-/// Whether a log is what was signed last. Another one is not gone on with: to sign it would make it look right.
+/// Returns whether a log matches its last signed checkpoint. Otherwise sealing stops, because signing would
+/// legitimize it.
 fn is_signed(note: Option<String>, keys: &CheckpointKeys, tenant: &TenantId, log: &Frontier) -> bool {
     let signed = note.and_then(|note| Checkpoint::verified(&note, &keys.of(tenant.as_str())).ok());
     signed.is_some_and(|signed| signed.size == log.size() && signed.root == log.root())

@@ -1,8 +1,9 @@
-//! Signed statements about a tenant's log: what was removed from it, how long entries are kept, and from where on each entry
-//! has a MAC.
+//! Signed statements about a tenant's log: removals, retention settings, and the position from which each entry has a
+//! MAC.
 //!
-//! Each is a C2SP signed note with the key of the log's checkpoints. The first line names the kind of statement and the tenant
-//! (`gatehouse/audit-removal/ten_…`), so that it passes for no checkpoint and for no other statement; the second is JSON.
+//! Each is a C2SP signed note with the key of the log's checkpoints. The first line names the kind of statement and
+//! the tenant (`gatehouse/audit-removal/ten_…`), so that it cannot be mistaken for a checkpoint or another statement.
+//! The second line is JSON.
 
 use kernel::Timestamp;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -12,16 +13,16 @@ use crate::error::NoteError;
 
 /// A kind of statement.
 pub trait Statement: Serialize + DeserializeOwned {
-    /// What its first line begins with, after `gatehouse/audit-`.
+    /// The kind in the first line, after `gatehouse/audit-`.
     const KIND: &'static str;
 
-    /// The statement as a note about this tenant's log, signed with the newest key; `None` without a key.
+    /// Returns the statement as a note about this tenant's log, signed with the newest key; `None` without a key.
     fn sign(&self, tenant: &str, keys: &CheckpointKeys) -> Option<String> {
         let body = serde_json::to_string(self).ok()?;
         keys.sign_text(tenant, &format!("{}\n{body}\n", first_line::<Self>(tenant)))
     }
 
-    /// What a note says about this tenant's log, signed with one of these keys.
+    /// Parses a note about this tenant's log and verifies that one of these keys has signed it.
     fn verified(note: &str, tenant: &str, keys: &[CheckpointKey]) -> Result<Self, NoteError> {
         let (text, signatures) = split_note(note)?;
         let (first, body) = text.trim_end_matches('\n').split_once('\n').ok_or(NoteError::Malformed)?;
@@ -37,21 +38,21 @@ fn first_line<S: Statement>(tenant: &str) -> String {
     format!("gatehouse/audit-{}/{tenant}", S::KIND)
 }
 
-/// Entries at the beginning of the log were removed, because their retention was over.
+/// Declares that entries at the beginning of the log are removed because their retention has ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Removal {
-    /// The first place that this removal removed.
+    /// The first removed position.
     pub from: u64,
-    /// The first place that stays.
+    /// The first remaining position.
     pub before: u64,
-    /// The root of the tree over all places before that one, in base64.
+    /// The root hash of the tree over all positions before `before`, in base64.
     pub root: String,
-    /// The time of the newest entry that was removed.
+    /// The time of the newest removed entry.
     pub newest: Timestamp,
-    /// Days that entries were kept when this was declared.
+    /// The retention in days at the time of the declaration.
     pub days: u32,
-    /// When it was declared.
+    /// The time of the declaration.
     pub at: Timestamp,
 }
 
@@ -59,13 +60,13 @@ impl Statement for Removal {
     const KIND: &'static str = "removal";
 }
 
-/// How long entries are kept from a time on.
+/// A retention setting.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Retention {
-    /// Days; `None`: for ever.
+    /// Retention in days; `None` keeps entries forever.
     pub days: Option<u32>,
-    /// From when on.
+    /// When the setting takes effect.
     pub at: Timestamp,
 }
 
@@ -73,11 +74,11 @@ impl Statement for Retention {
     const KIND: &'static str = "retention";
 }
 
-/// Entries from this place on have a MAC. Those before it were sealed by a version that made none.
+/// Declares that entries from this position on have a MAC. Earlier ones were sealed by a version without MACs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct MacStart {
-    /// The first place whose entry must have a MAC.
+    /// The first position whose entry must have a MAC.
     pub from: u64,
 }
 

@@ -1,6 +1,6 @@
-//! Proving the caller: by the one credential that counts.
+//! Authenticates the caller by one credential.
 //!
-//! `Authorization` comes first, and then cookies are ignored. Refusals tell the caller nothing and the log why.
+//! If `Authorization` is present, cookies are ignored. Error responses give no reason; the log does.
 
 use actix_web::{
     HttpMessage,
@@ -26,14 +26,15 @@ use crate::{
     pipeline::Pipeline,
 };
 
-/// 401: the address of another issuer's token is nobody's here, or several tenants' users'.
+/// 401: no user, or users of several tenants, have the address in another issuer's token.
 fn not_provisioned() -> Problem {
     let message = "No user has this email address. Ask an administrator to invite it.";
     Problem::new(Code::NotProvisioned, message)
 }
 
 impl Gate {
-    /// Proves the caller by the credential in the headers and lets the request in: the tenant's id.
+    /// Authenticates the caller by the credential in the headers, applies the tenant's policies, and returns its
+    /// tenant.
     pub(crate) async fn authenticate(
         &self,
         pipeline: &Pipeline,
@@ -50,7 +51,7 @@ impl Gate {
         let AuthenticatedCaller { caller, network, policy } = vouched;
         let (actor, surface, who) = surface_of(&caller);
         let ctx = self.ctx(tenant.clone(), actor, arrival);
-        // Ending a session is open to its holder wherever they are, and whatever the policy has become.
+        // A user may always sign out, whatever the tenant's policies are.
         if !is_sign_out {
             policy?;
             pipeline.networks.admit(&self.store, &ctx, network, surface, &who).await?;
@@ -84,7 +85,7 @@ impl Gate {
         self.by_key(raw.tenant(), &key).await
     }
 
-    /// The caller of the credential with this key, if it is in force.
+    /// Returns the caller of the credential with this key, if it is valid.
     async fn by_key(
         &self,
         tenant: &TenantId,
@@ -112,12 +113,12 @@ impl Gate {
         };
         match claims.text("sid") {
             Some(sid) => self.own(&claims, sid, &sent).await,
-            // Rare and large: on its own.
+            // Boxed, because it is rare and large.
             None => Box::pin(self.foreign(pipeline, &claims, headers, arrival)).await,
         }
     }
 
-    /// A token of ours: its row decides.
+    /// Authenticates by a session cookie of ours. Its database row decides.
     async fn own(
         &self,
         claims: &Claims,
@@ -134,8 +135,8 @@ impl Gate {
         self.by_key(&tenant, &CredentialKey::Session(id)).await
     }
 
-    /// A token of a neighbouring Auth.js: it stands for a row of ours, made at its first request. A row that exists
-    /// decides before anything is looked up by the address in the token.
+    /// Authenticates by a token of a neighboring Auth.js service, for which a session is stored at its first request.
+    /// An existing session decides before the token's address is used for a lookup.
     async fn foreign(
         &self,
         pipeline: &Pipeline,
@@ -168,14 +169,14 @@ impl Gate {
         if holder.policy.sign_in_mode == SignInMode::CredentialsOnly {
             return Err(Problem::sso_not_allowed());
         }
-        // Who is not let in gets no session.
+        // A blocked caller gets no session.
         let ctx = self.ctx(tenant.clone(), Actor::user(&holder.user), arrival);
         let who = DeniedCaller::of(&holder);
         for surface in [Surface::SignIn, Surface::Dashboard] {
             pipeline.networks.admit(&self.store, &ctx, holder.network, surface, &who).await?;
         }
         self.begin_foreign(pipeline, claims, &holder, tenant, headers, arrival).await?;
-        // This row, or that of another request with the same token that was first.
+        // Either this session, or one that a concurrent request with the same token has started.
         let Some((tenant, credential)) = self.store.across(find).await? else {
             return Err(refused("the session is not there"));
         };

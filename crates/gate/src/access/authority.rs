@@ -1,8 +1,8 @@
-//! Whether a caller may act: decided when the request arrives, and again in the transaction of what it changes.
+//! Decides whether a caller may act: when the request arrives, and again in the transaction of its change.
 //!
-//! Between the two the client may hold its body back for as long as a body may take, and meanwhile be demoted, disabled,
-//! signed out or blocked. So a unit of work reads its caller's credential again and decides by what it finds: the
-//! credential, the user's state and role, the token's scopes, and the tenant's policies.
+//! In between, a client may delay its body while its user is demoted, disabled, signed out or blocked. So a unit of
+//! work reads the caller's credential again and checks it: the credential, the user's state and role, the token's
+//! scopes, and the tenant's policies.
 
 use std::sync::Arc;
 
@@ -20,28 +20,28 @@ use crate::{
     permissions::Permission,
 };
 
-/// A caller whose credential is in force.
+/// A caller with a valid credential.
 pub(crate) struct AuthenticatedCaller {
     pub(crate) caller: Caller,
     /// The tenant's network policy.
     pub(crate) network: NetworkMark,
-    /// Whether the tenant's sign-in policy still accepts how the session began.
+    /// Whether the tenant's sign-in policy still accepts the method that started the session.
     pub(crate) policy: Result<(), Problem>,
 }
 
-/// A refusal that tells the caller nothing and the log why.
+/// Returns a 401 without a reason, which only the log receives.
 pub(crate) fn refused(why: &'static str) -> Problem {
     tracing::debug!(why, "a credential was refused");
     Problem::unauthenticated()
 }
 
-/// How long sessions last under a policy.
+/// Returns the session lifetime of a policy.
 pub fn lifetime(policy: &SignInPolicy) -> Lifetime {
     let session = policy.session;
     Lifetime { idle_minutes: session.idle_minutes, absolute_days: session.absolute_days }
 }
 
-/// The caller that a credential stands for, if it is in force.
+/// Returns the caller of a credential, if it is valid.
 pub(crate) fn vouch(found: Option<Credential>, now: Timestamp) -> Result<AuthenticatedCaller, Problem> {
     match found {
         None => Err(refused("unknown credential")),
@@ -90,10 +90,10 @@ fn in_force(session: &Session, holder: &Holder, now: Timestamp) -> Result<(), Pr
     Ok(())
 }
 
-/// Applies the tenant's sign-in policy of today to a session that began under another one, as sign-in would.
+/// Applies the tenant's current sign-in policy to an existing session, as sign-in would.
 fn apply_policy(signed: &mut Signed) -> Result<(), Problem> {
     let (policy, session) = (&signed.holder.policy, &signed.session);
-    // What began it decides: a factor of ours after an identity provider's word does not make it ours.
+    // The first method decides: a factor added after single sign-on does not turn the session into a local one.
     let began_with_sso = session.methods.first() == Some(&Method::Sso);
     if began_with_sso && policy.sign_in_mode == SignInMode::CredentialsOnly {
         return Err(Problem::sso_not_allowed());
@@ -108,7 +108,7 @@ fn apply_policy(signed: &mut Signed) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Whether a second factor that the tenant accepts was proved on the session, or a recovery code in its place.
+/// Returns whether the session has a second factor that the tenant accepts, or a recovery code instead.
 fn has_accepted_factor(session: &Session, policy: &SignInPolicy) -> bool {
     session.methods.iter().any(|method| match method {
         Method::Totp => policy.mfa.accepts(FactorKind::Totp),
@@ -118,7 +118,7 @@ fn has_accepted_factor(session: &Session, policy: &SignInPolicy) -> bool {
     })
 }
 
-/// As whom the caller acts, through which surface, and as whom a network policy knows them.
+/// Returns the caller as an actor, the surface it uses, and its identity for network policies.
 pub(crate) fn surface_of(caller: &Caller) -> (Actor, Surface, DeniedCaller<'_>) {
     match caller {
         Caller::Scim(token) => {
@@ -132,23 +132,23 @@ pub(crate) fn surface_of(caller: &Caller) -> (Actor, Surface, DeniedCaller<'_>) 
     }
 }
 
-/// What a unit of work decides by whether its caller may still act.
+/// The conditions under which a unit of work's caller may still act.
 #[derive(Clone)]
 pub(crate) struct Authority {
     key: CredentialKey,
-    /// The network policy that has let the request in.
+    /// The network policy that admitted the request.
     network: NetworkMark,
-    /// Whether it has let an administrator in.
+    /// Whether that policy was applied to an administrator.
     was_admin: bool,
     is_sign_out: bool,
     admit: fn(Caller) -> Result<(), Problem>,
-    /// Whether the decision waits until the work is done, so that no statement waits for the credential. What an
-    /// identity provider may change is never what its token is judged by.
+    /// Whether to decide after the work, so that no statement waits for the credential. This is safe for identity
+    /// providers, which cannot change what their token is checked by.
     pub(crate) decides_last: bool,
 }
 
 impl Authority {
-    /// To act with the permission `P`.
+    /// Creates the authority for permission `P`.
     pub(crate) fn of<P: Permission>(pass: &RequestIdentity) -> Self {
         Self {
             key: match &pass.caller {
@@ -164,12 +164,12 @@ impl Authority {
         }
     }
 
-    /// What the credential is read again by.
+    /// Returns the key to read the credential again.
     pub(crate) fn key(&self) -> &CredentialKey {
         &self.key
     }
 
-    /// Refuses, as a new request would be, a caller who may no longer act.
+    /// Returns the error that a new request would get, if the caller may no longer act.
     pub(crate) async fn check(
         &self,
         ctx: &Ctx,
@@ -179,7 +179,8 @@ impl Authority {
         self.judge(ctx, tx, vouch(found, ctx.env.now())?, true).await
     }
 
-    /// The same at the end of a unit of work. Policies that it has set itself it was not made under.
+    /// Checks again at the end of a unit of work. Policies that the unit of work itself has changed are not applied
+    /// to it.
     pub(crate) async fn check_at_end(
         &self,
         ctx: &Ctx,
@@ -209,7 +210,7 @@ impl Authority {
     }
 }
 
-/// Why a unit of work changed nothing.
+/// Why a unit of work was rolled back.
 #[derive(Debug)]
 pub enum WorkError<E> {
     /// The caller may no longer act.
@@ -219,7 +220,7 @@ pub enum WorkError<E> {
 }
 
 impl<E> WorkError<E> {
-    /// The caller may no longer act.
+    /// Creates the error for a caller who may no longer act.
     pub(crate) fn denied(problem: Problem) -> Self {
         Self::Denied(Box::new(problem))
     }

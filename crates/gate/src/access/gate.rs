@@ -1,4 +1,4 @@
-//! What a worker serves with.
+//! The state that a worker's handlers share.
 
 use std::sync::Arc;
 
@@ -9,32 +9,32 @@ use tokio_util::task::TaskTracker;
 
 use super::request_identity::RequestOrigin;
 
-/// What a worker serves with.
+/// The state that a worker's handlers share.
 pub struct Gate {
     pub(crate) store: Store,
     pub(crate) env: Arc<dyn Env>,
-    /// What is entered in the ledger while no answer waits for it.
+    /// Tracks audit entries that are recorded in the background.
     pub(crate) entering: TaskTracker,
 }
 
 impl Gate {
-    /// A door to `store`. `entering` knows what is being entered while no answer waits for it.
+    /// Creates the gate to `store`. `entering` tracks audit entries that are recorded in the background.
     pub fn new(store: Store, env: Arc<dyn Env>, entering: TaskTracker) -> Self {
         Self { store, env, entering }
     }
 
-    /// Where time and randomness come from.
+    /// Returns the source of time and randomness.
     pub fn env(&self) -> &dyn Env {
         &*self.env
     }
 
-    /// What the tenant pays for; the least of all where that is not known.
+    /// Returns the tenant's tier, or the lowest if the tenant is unknown.
     pub(crate) async fn tier(&self, tenant: &TenantId) -> StoreResult<Tier> {
         let find = async |across: &mut store::Across| across.tenant(tenant).await;
         Ok(self.store.across(find).await?.map_or(Tier::Free, |tenant| tenant.tier))
     }
 
-    /// The context of an operation of this request.
+    /// Creates the context of an operation of this request.
     pub(crate) fn ctx(&self, tenant: TenantId, actor: Actor, arrival: &RequestOrigin) -> Ctx {
         Ctx {
             tenant,

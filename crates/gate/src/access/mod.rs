@@ -1,9 +1,8 @@
-//! The only door to the database is a permission.
+//! Access to the database requires a permission.
 //!
-//! The middleware proves who calls ([`Gate::authenticate`]) and leaves a [`Pass`] in the request. A
-//! handler names the permission it needs as a parameter, [`Access<P>`]: it is ready at once, refuses
-//! who may not, and is the one way to [`Access::read`] and [`Access::write`]. The [`Store`] is private
-//! to this module, so there is no way around.
+//! The middleware authenticates the caller ([`Gate::authenticate`]) and stores the result in the request. A handler
+//! names the permission it needs as a parameter, [`Access<P>`], which rejects callers without it and provides
+//! [`Access::read`] and [`Access::write`]. The [`Store`] is private to this module, so handlers cannot bypass it.
 
 mod authenticate;
 mod authority;

@@ -1,4 +1,4 @@
-//! What the middleware leaves in a request for those who handle it.
+//! The authenticated caller and origin of a request.
 
 use std::net::IpAddr;
 
@@ -11,11 +11,11 @@ use store::NetworkMark;
 
 use crate::caller::Caller;
 
-/// What the middleware leaves in the request for [`Access`].
+/// The authenticated caller, which the middleware stores in the request for [`Access`].
 #[derive(Clone)]
 pub(crate) struct RequestIdentity {
     pub(crate) caller: Caller,
-    /// The network policy that has let the request in.
+    /// The network policy that admitted the request.
     pub(crate) network: NetworkMark,
     /// Whether the request ends its own session, which no policy forbids.
     pub(crate) is_sign_out: bool,
@@ -24,22 +24,22 @@ pub(crate) struct RequestIdentity {
     pub(crate) peer: Option<IpAddr>,
 }
 
-/// A request as the middleware knows it.
+/// The origin of a request.
 #[derive(Clone)]
 pub(crate) struct RequestOrigin {
     pub(crate) request_id: String,
     pub(crate) trace: TraceContext,
     pub(crate) ip: Option<IpAddr>,
-    /// Who has sent it on, where the address is not known: what is counted is counted under them.
+    /// The peer's address, used for rate limits if the client's address is unknown.
     pub(crate) peer: Option<IpAddr>,
 }
 
-/// Who calls, and the operation as units of work see it, once the middleware has let the request in.
+/// Returns the caller and the context of a request that the middleware has admitted.
 pub(crate) fn passed(request: &HttpRequest) -> Option<(Caller, Ctx)> {
     request.extensions().get::<RequestIdentity>().map(|pass| (pass.caller.clone(), pass.ctx.clone()))
 }
 
-/// What a client calls itself.
+/// Returns the `User-Agent` header, or an empty string.
 pub fn user_agent(headers: &HeaderMap) -> &str {
     headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! The permission in a handler's signature, which leads to the caller's data.
+//! Access to a tenant's data, granted by the permission in a handler's signature.
 
 use std::{
     future::{Ready, ready},
@@ -26,7 +26,7 @@ use crate::{
     shape::AreaProblem,
 };
 
-/// The permission `P` of this request's caller, and with it the way to the caller's tenant's data.
+/// Proof that this request's caller has permission `P`, and access to the data of the caller's tenant.
 pub struct Access<P: Permission> {
     gate: web::Data<Gate>,
     ctx: Ctx,
@@ -35,7 +35,7 @@ pub struct Access<P: Permission> {
     /// Whether the request may have a body, which can arrive long after the caller was authenticated.
     has_body: bool,
     peer: Option<IpAddr>,
-    /// Of the request, for work that goes on without it.
+    /// The request's slot, for work that continues without the request.
     slot: Option<RequestSlot>,
     permission: PhantomData<P>,
 }
@@ -62,7 +62,7 @@ impl<P: Permission> FromRequest for Access<P> {
                     permission: PhantomData,
                 })
             }
-            // An operation that forgot to say that it needs a credential is closed, not open.
+            // If the middleware did not authenticate the request, access is denied.
             _ => Err(Problem::unauthenticated()),
         };
         ready(access.map_err(|problem| AreaProblem::of(request, problem)))
@@ -70,27 +70,27 @@ impl<P: Permission> FromRequest for Access<P> {
 }
 
 impl<P: Permission> Access<P> {
-    /// Whose data it leads to.
+    /// Returns the caller's tenant.
     pub fn tenant(&self) -> &TenantId {
         &self.ctx.tenant
     }
 
-    /// Who calls, as the permission knows them.
+    /// Returns the caller, as the permission types it.
     pub fn caller(&self) -> &P::Caller {
         &self.caller
     }
 
-    /// The operation as the units of work see it.
+    /// Returns the context for units of work.
     pub fn ctx(&self) -> &Ctx {
         &self.ctx
     }
 
-    /// What a worker serves with, for what goes on after the answer has begun.
+    /// Returns the worker's state, for work that continues after the response has begun.
     pub fn gate(&self) -> web::Data<Gate> {
         self.gate.clone()
     }
 
-    /// The tenant's ledger as it is at this moment, so many entries at most.
+    /// Exports at most `most` entries of the tenant's audit log from one snapshot.
     pub async fn export(
         &self,
         filter: audit::Filter,
@@ -102,22 +102,22 @@ impl<P: Permission> Access<P> {
         self.gate.store.export(self.ctx.tenant.clone(), filter, most, with_proofs, limit, ended).await
     }
 
-    /// The client whose attempts are counted together.
+    /// Returns the origin that attempts are counted for.
     pub fn origin(&self) -> String {
         attempts::origin(self.ctx.ip.or(self.peer))
     }
 
-    /// From where the request comes, where that is known.
+    /// Returns the client's address, if known.
     pub fn address(&self) -> Option<IpAddr> {
         self.ctx.ip
     }
 
-    /// Where time and randomness come from.
+    /// Returns the source of time and randomness.
     pub fn env(&self) -> &dyn Env {
         &*self.gate.env
     }
 
-    /// Looks for what stands outside of tenants: the tenant itself.
+    /// Reads data outside of tenants, such as the tenant itself.
     pub async fn read_across<T>(
         &self,
         look: impl AsyncFnOnce(&mut Across) -> StoreResult<T>,
@@ -125,24 +125,24 @@ impl<P: Permission> Access<P> {
         self.gate.store.across(look).await
     }
 
-    /// The caller's tenant.
+    /// Returns the caller's tenant.
     pub async fn own_tenant(&self) -> Result<directory::Tenant, Problem> {
         let id = self.tenant().clone();
         let find = async |across: &mut Across| across.tenant(&id).await;
         self.read_across(find).await?.ok_or_else(Problem::internal)
     }
 
-    /// Counts an attempt against these limits, or refuses with 429.
+    /// Counts an attempt against these limits, or returns a 429.
     pub async fn attempt(&self, limits: Vec<attempts::Limit>) -> Result<(), Problem> {
         attempt(self.gate.clone(), self.slot.as_ref(), self.ctx.clone(), limits).await
     }
 
-    /// Waits for something that is neither storage nor the client, without holding the request's slot.
+    /// Awaits something other than storage or the client, without holding the request's slot.
     pub async fn aside<T>(&self, waiting: impl Future<Output = T>) -> Result<T, Problem> {
         Ok(aside(self.slot.as_ref(), waiting).await?)
     }
 
-    /// Refuses a caller who may no longer act, for work that goes on after the answer has begun.
+    /// Returns an error if the caller may no longer act, for work that continues after the response has begun.
     pub async fn still_admitted(&self) -> Result<(), Problem> {
         let (ctx, authority) = (self.ctx.clone(), self.authority.clone());
         let check = async move |tx: &mut Tx| {
@@ -152,9 +152,9 @@ impl<P: Permission> Access<P> {
         self.gate.store.read(self.ctx.tenant.clone(), check).await
     }
 
-    /// Runs `work`, which changes nothing, on the caller's tenant.
+    /// Runs `work`, which must not write, on the caller's tenant.
     ///
-    /// Where the request has a body, the caller's credential is read again first.
+    /// If the request has a body, the caller's credential is read again first.
     pub async fn read<T: Send + 'static, E: Failure>(
         &self,
         work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<T, E> + Send + 'static,
@@ -168,7 +168,7 @@ impl<P: Permission> Access<P> {
         finish(slot, async move { gate.store.read(tenant, work).await }).await
     }
 
-    /// The same work for a caller who may still act: where the request has a body, the credential is read again first.
+    /// Wraps `work` in a check of the caller's authority, if the request has a body.
     fn authorized<T, E: From<StoreError>>(
         &self,
         work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<T, E> + Send + 'static,
@@ -184,9 +184,9 @@ impl<P: Permission> Access<P> {
         }
     }
 
-    /// Runs `work`, which changes nothing, as a scan: few of a tenant run at the same time, and one that takes too
-    /// long, or whose client is gone, is stopped. It waits and runs without the request's slot, so that a server full
-    /// of scans has slots for everybody else.
+    /// Runs `work`, which must not write, as a scan. Few scans run at the same time per tenant, and a scan stops when
+    /// it takes too long or its client disconnects. It runs without the request's slot, so that scans cannot use up
+    /// all slots.
     pub async fn scan<T: Send + 'static, E: Failure>(
         &self,
         work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<T, E> + Send + 'static,
@@ -195,7 +195,7 @@ impl<P: Permission> Access<P> {
         aside(self.slot.as_ref(), Box::pin(run)).await?
     }
 
-    /// Runs `work`, which changes nothing, as what it costs.
+    /// Runs `work`, which must not write, as an indexed read or as a scan, depending on `cost`.
     pub async fn search<T: Send + 'static, E: Failure>(
         &self,
         cost: Cost,
@@ -211,9 +211,9 @@ impl<P: Permission> Access<P> {
 impl<P: WritePermission> Access<P> {
     /// Runs `work` in one transaction on the caller's tenant, together with its audit entries.
     ///
-    /// The transaction reads the caller's credential again and commits only if a new request with it would be let in
-    /// ([`WorkError::Denied`] otherwise). Once begun it runs to its end even when the client hangs up: no hang-up ever
-    /// cuts a change in half.
+    /// The transaction reads the caller's credential again and commits only if it would still be accepted; otherwise
+    /// it returns [`WorkError::Denied`]. Once begun it runs to its end even if the client disconnects, so a change is
+    /// never half done.
     pub async fn write<T: Send + 'static, E: Failure>(
         &self,
         work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Audited<T>, E> + Send + 'static,
@@ -223,8 +223,8 @@ impl<P: WritePermission> Access<P> {
         write(self.gate.clone(), self.slot.as_ref(), self.ctx.clone(), Some(by), failing).await
     }
 
-    /// The same for a change whose work grows with the tenant. Few of a tenant run at the same time; the others wait
-    /// without the request's slot, so that a server full of them has slots for other tenants.
+    /// Runs a change whose work grows with the tenant. Few run at the same time per tenant; others wait without the
+    /// request's slot, so that they cannot use up the slots of other tenants.
     pub async fn write_large<T: Send + 'static, E: Failure>(
         &self,
         work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Audited<T>, E> + Send + 'static,

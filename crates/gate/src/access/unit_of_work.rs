@@ -1,4 +1,4 @@
-//! Units of work: a change in one transaction with its audit entries, kept only if its caller may still act.
+//! Units of work: changes in one transaction with their audit entries, committed only if the caller may still act.
 
 use std::rc::Rc;
 
@@ -15,7 +15,7 @@ use crate::{
     meter,
 };
 
-/// Waits for something that is neither storage nor the client, without holding the request's slot.
+/// Awaits something other than storage or the client, without holding the request's slot.
 pub(crate) async fn aside<T>(slot: Option<&RequestSlot>, waiting: impl Future<Output = T>) -> StoreResult<T> {
     let too_many = || StoreError::Unavailable("too many requests wait".into());
     match slot {
@@ -24,7 +24,7 @@ pub(crate) async fn aside<T>(slot: Option<&RequestSlot>, waiting: impl Future<Ou
     }
 }
 
-/// By what authority a unit of work is done, and what it fails with where that does not hold.
+/// The authority for a unit of work, and the error if it is no longer valid.
 pub(crate) struct Authorization<E> {
     pub(crate) authority: Authority,
     pub(crate) deny: fn(Problem) -> E,
@@ -42,8 +42,8 @@ impl<E: From<StoreError>> Authorization<E> {
     }
 }
 
-/// Runs `work` in one transaction. Once begun it runs to its end even when the client hangs up. With an authority it is kept only
-/// if that still holds: where several transactions run at once, at its end.
+/// Runs `work` in one transaction. Once begun it runs to its end even if the client disconnects. With an authority it
+/// commits only if that is still valid. On databases with concurrent transactions this is checked again at the end.
 pub(crate) async fn write<T: Send + 'static, E: Failure>(
     gate: web::Data<Gate>,
     slot: Option<&RequestSlot>,
@@ -61,7 +61,7 @@ pub(crate) async fn write<T: Send + 'static, E: Failure>(
         let (value, events) = match work(ctx, tx).await {
             Ok(audited) => audited.into_parts(),
             Err(failed) => {
-                // A caller who may no longer act learns that, and nothing of what the work has found.
+                // A caller who may no longer act learns only that, and nothing of what the work has found.
                 if let Some(by) = by.as_ref().filter(|_| !decides_first) {
                     by.decide(ctx, tx).await?;
                 }
@@ -87,7 +87,7 @@ pub(crate) async fn write<T: Send + 'static, E: Failure>(
     Ok(value)
 }
 
-/// Takes an attempt from these limits, in a unit of work of its own, or refuses with 429.
+/// Counts an attempt against these limits in a unit of work of its own, or returns a 429.
 pub(crate) async fn attempt(
     gate: web::Data<Gate>,
     slot: Option<&RequestSlot>,
@@ -104,9 +104,9 @@ pub(crate) async fn attempt(
     }
 }
 
-/// Runs a unit of work in a task of its own, which goes on when the handler that waits for it is dropped
-/// because its client hung up. So a connection comes back to the pool with nothing running on it, and as
-/// many units of work are under way as there are connections, however many clients hang up.
+/// Runs a unit of work in a task of its own, which continues if its handler is dropped because the client
+/// disconnected. So connections return to the pool with nothing running on them, and the number of concurrent units
+/// of work stays bounded by the number of connections.
 pub(crate) async fn finish<T, E>(
     slot: Option<Rc<WorkSlot>>,
     work: impl Future<Output = Result<T, E>> + 'static,
@@ -123,14 +123,13 @@ where
     running.await.unwrap_or_else(|_| Err(StoreError::Aborted("it panicked").into()))
 }
 
-/// Enters something in the ledger that no answer waits for: it is written when that is on its way. The server does
-/// not end before.
+/// Records an audit event in the background, after the response. The server waits for it before it exits.
 pub(crate) fn record_in_background(gate: web::Data<Gate>, ctx: Ctx, event: Event) {
     let entering = gate.entering.clone();
     actix_web::rt::spawn(entering.track_future(record(gate, ctx, event)));
 }
 
-/// The same, and waits for it.
+/// Records an audit event and waits for it.
 pub async fn record(gate: web::Data<Gate>, ctx: Ctx, event: Event) {
     let work = async move |_: &Ctx, _: &mut Tx| Ok::<_, StoreError>(Audited::new((), event));
     if let Err(error) = write(gate, None, ctx, None, work).await {

@@ -1,4 +1,4 @@
-//! The door for those who are about to prove who they are.
+//! Access to sign-in data for callers without a credential.
 
 use std::future::{Ready, ready};
 
@@ -18,16 +18,16 @@ use super::{
 };
 use crate::{cookies, errors::Problem, load::RequestSlot, network::DeniedCaller, pipeline::Pipeline};
 
-/// Somebody without a credential, on an operation that is about getting one.
+/// A caller without a credential, on an operation for signing in.
 ///
-/// What it leads to is what signing in needs: looking accounts up, counting attempts, and units of work in the
-/// tenant of an account. Handlers of `/api/auth` alone ask for it.
+/// Provides what signing in needs: account lookups, rate limits, and units of work in an account's tenant. Only
+/// handlers of `/api/auth` use it.
 pub struct Visitor {
     gate: web::Data<Gate>,
     arrival: RequestOrigin,
     slot: Option<RequestSlot>,
     user_agent: String,
-    /// The session that the browser has at the moment, if it has one of ours.
+    /// The browser's current session, if it has one of ours.
     previous: Option<(TenantId, SessionId)>,
 }
 
@@ -51,7 +51,7 @@ impl FromRequest for Visitor {
     }
 }
 
-/// The session that the cookies of a request name.
+/// Returns the session named by a request's cookies.
 fn previous(pipeline: &Pipeline, gate: &Gate, headers: &HeaderMap) -> Option<(TenantId, SessionId)> {
     let sent = cookies::RequestCookies::of(headers);
     let claims = pipeline.read_cookie(&*gate.env, &sent.pairs()).ok()??;
@@ -59,7 +59,7 @@ fn previous(pipeline: &Pipeline, gate: &Gate, headers: &HeaderMap) -> Option<(Te
 }
 
 impl Visitor {
-    /// Ends the session that the browser has, in the place of which another one has begun.
+    /// Ends the browser's previous session after a new one has started.
     pub async fn end_previous(&self, begun: &SessionId) {
         let Some((tenant, id)) = self.previous.clone().filter(|(_, id)| id != begun) else { return };
         let work = async move |ctx: &Ctx, tx: &mut Tx| {
@@ -76,48 +76,49 @@ impl Visitor {
         }
     }
 
-    /// Where time and randomness come from.
+    /// Returns the source of time and randomness.
     pub fn env(&self) -> &dyn Env {
         &*self.gate.env
     }
 
-    /// The same, for another thread.
+    /// Returns the source of time and randomness, for another thread.
     pub fn shared_env(&self) -> std::sync::Arc<dyn Env> {
         std::sync::Arc::clone(&self.gate.env)
     }
 
-    /// The client's address where it is known.
+    /// Returns the client's address, if known.
     pub fn ip(&self) -> Option<std::net::IpAddr> {
         self.arrival.ip
     }
 
-    /// Where attempts are counted to.
+    /// Returns the origin that attempts are counted for.
     pub fn origin(&self) -> String {
         attempts::origin(self.arrival.ip.or(self.arrival.peer))
     }
 
-    /// What the client calls itself.
+    /// Returns the `User-Agent` header, or an empty string.
     pub fn user_agent(&self) -> &str {
         &self.user_agent
     }
 
-    /// Looks for what must be found before the tenant is known.
+    /// Runs lookups before the tenant is known.
     pub async fn across<T>(&self, look: impl AsyncFnOnce(&mut Across) -> StoreResult<T>) -> StoreResult<T> {
         self.gate.store.across(look).await
     }
 
-    /// Waits for the request's turn, which lasts until what it gives is dropped.
+    /// Waits for the request's turn, which lasts until the permit is dropped.
     pub async fn in_turn(&self) -> Result<OwnedSemaphorePermit, Problem> {
         let slot = self.slot.as_ref().ok_or_else(Problem::internal)?;
         slot.in_turn().await.ok_or_else(Problem::unavailable)
     }
 
-    /// Waits for something that is neither storage nor the client, without holding the request's slot.
+    /// Awaits something other than storage or the client, without holding the request's slot.
     pub async fn aside<T>(&self, waiting: impl Future<Output = T>) -> Result<T, Problem> {
         Ok(aside(self.slot.as_ref(), waiting).await?)
     }
 
-    /// Lets a person in whose first factor is proved, or tells why not: 403, which is entered already.
+    /// Applies the network policy to a user whose first factor is verified. Returns the 403 if it blocks the user,
+    /// after recording it.
     pub async fn admit(&self, pipeline: &Pipeline, account: &Account) -> Result<Option<Problem>, Problem> {
         let holder = &account.holder;
         let ctx = self.gate.ctx(account.tenant.clone(), Actor::user(&holder.user), &self.arrival);
@@ -134,12 +135,13 @@ impl Visitor {
         Ok(Some(problem))
     }
 
-    /// Takes an attempt from these limits, or refuses with 429.
+    /// Counts an attempt against these limits, or returns a 429.
     pub async fn attempt(&self, limits: Vec<Limit>) -> Result<(), Problem> {
         attempt(self.gate.clone(), self.slot.as_ref(), self.nobodys(), limits).await
     }
 
-    /// Takes an attempt from the first limits, or refuses with 429; and then one from the others: whether they allow it.
+    /// Counts an attempt against `limits`, or returns a 429. Then counts one against `others` and returns whether
+    /// they allow it.
     pub async fn attempt_some(&self, limits: Vec<Limit>, others: Vec<Limit>) -> Result<bool, Problem> {
         let work = async move |ctx: &Ctx, tx: &mut Tx| {
             let taken = attempts::take(tx, limits, ctx.now).await?;
@@ -155,12 +157,12 @@ impl Visitor {
         }
     }
 
-    /// Attempts are counted for all tenants together: the unit of work is nobody's.
+    /// Creates a context without a real tenant, because attempts are counted across tenants.
     fn nobodys(&self) -> Ctx {
         self.gate.ctx(TenantId::new(self.env()), Actor::system("sign-in"), &self.arrival)
     }
 
-    /// Runs `work` in one transaction of a tenant, together with its audit entries, as this person.
+    /// Runs `work` as this user in one transaction of a tenant, together with its audit entries.
     pub async fn write<T: Send + 'static, E: Failure>(
         &self,
         tenant: &TenantId,
@@ -170,7 +172,7 @@ impl Visitor {
         self.run(self.gate.ctx(tenant.clone(), Actor::user(user), &self.arrival), work).await
     }
 
-    /// The same as somebody else than a person.
+    /// Runs `work` as the given actor in one transaction of a tenant.
     pub async fn write_as<T: Send + 'static, E: Failure>(
         &self,
         tenant: &TenantId,
@@ -180,17 +182,17 @@ impl Visitor {
         self.run(self.ctx(tenant, actor), work).await
     }
 
-    /// The operation as units of work of a tenant see it.
+    /// Creates the context for units of work in a tenant.
     pub fn ctx(&self, tenant: &TenantId, actor: Actor) -> Ctx {
         self.gate.ctx(tenant.clone(), actor, &self.arrival)
     }
 
-    /// What ties the answer to the log.
+    /// Returns the request's id, which the log also contains.
     pub fn request_id(&self) -> &str {
         &self.arrival.request_id
     }
 
-    /// The same before it is known as whom.
+    /// Runs `work` as the system, before the caller is authenticated.
     pub async fn write_as_system<T: Send + 'static, E: Failure>(
         &self,
         tenant: &TenantId,
@@ -199,7 +201,7 @@ impl Visitor {
         self.run(self.gate.ctx(tenant.clone(), Actor::system("sign-in"), &self.arrival), work).await
     }
 
-    /// Runs `work`, which changes nothing, on a tenant.
+    /// Runs `work`, which must not write, on a tenant.
     pub async fn read<T: Send + 'static, E: Failure>(
         &self,
         tenant: &TenantId,
@@ -208,7 +210,7 @@ impl Visitor {
         self.gate.store.read(tenant.clone(), work).await
     }
 
-    /// Enters something in the ledger that nothing waits for: it is written when the answer is on its way.
+    /// Records an audit event in the background, after the response.
     pub fn record_in_background(&self, tenant: &TenantId, user: &UserId, event: audit::Event) {
         let ctx = self.gate.ctx(tenant.clone(), Actor::user(user), &self.arrival);
         record_in_background(self.gate.clone(), ctx, event);

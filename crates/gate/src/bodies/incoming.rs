@@ -1,4 +1,4 @@
-//! A body on its way in.
+//! Receives request bodies.
 
 use std::time::Duration;
 use std::{
@@ -27,23 +27,23 @@ use super::{
 };
 use crate::{errors::Problem, load::RequestSlot};
 
-/// The first look at how fast a body arrives, and the time between two of them.
+/// Interval between checks of a body's speed.
 const WINDOW: Duration = Duration::from_secs(5);
-/// What has to arrive in that time: 1 KiB a second.
+/// Bytes that must arrive per interval: 1 KiB per second.
 const LEAST: usize = 5 * 1024;
 
-/// The body of a request before anybody has read it.
+/// The unread body of a request.
 #[derive(Clone)]
 pub(crate) struct Incoming {
     bodies: Arc<Bodies>,
     address: Arc<str>,
     payload: SharedPayload,
-    /// Whether its connection carries one request after another.
+    /// Whether the connection is HTTP/1, which carries one request after another.
     is_http1: bool,
 }
 
-/// What arrives, for two holders: the handler, which reads it, and the answer. As long as the answer holds it, the
-/// HTTP library sees a body that nobody has read to its end, and closes the connection instead of reading on.
+/// A payload shared by the handler, which reads it, and the response. While the response holds it, the HTTP library
+/// sees an unread body and closes the connection instead of reading on.
 #[derive(Clone)]
 struct SharedPayload(Rc<Inner>);
 
@@ -53,7 +53,7 @@ struct Inner {
 }
 
 impl Incoming {
-    /// Takes the body of a request that has one: from then on it is counted for the client's address.
+    /// Takes the request's body, if it has one, and counts it for the client's address.
     pub(crate) fn of(
         request: &mut ServiceRequest,
         bodies: &Arc<Bodies>,
@@ -72,7 +72,7 @@ impl Incoming {
         Some(incoming)
     }
 
-    /// What the answer has to hold so that its connection is closed, if the body was not read to its end.
+    /// Returns a guard for the response that closes the connection, if the body was not read completely.
     pub(crate) fn unread(self) -> Option<UnreadBody> {
         (self.is_http1 && !self.payload.0.has_ended.get()).then_some(UnreadBody { _payload: self.payload })
     }
@@ -90,12 +90,12 @@ impl Stream for SharedPayload {
     }
 }
 
-/// A body that was not read to its end.
+/// A body that was not read completely.
 pub(crate) struct UnreadBody {
     _payload: SharedPayload,
 }
 
-/// The body of an answer, with what has to live as long as it is sent.
+/// A response body that keeps another value alive until it is sent.
 pub(crate) struct BodyWith<T> {
     body: BoxBody,
     _kept: T,
@@ -122,7 +122,7 @@ impl<T: Unpin> MessageBody for BodyWith<T> {
     }
 }
 
-/// Receives the whole body of a request. Its memory is counted until the request is answered.
+/// Receives the complete body of a request. Its memory is counted until the request is answered.
 pub(crate) async fn receive(request: &HttpRequest, mut payload: Payload) -> Result<Vec<u8>, Problem> {
     let incoming = request.extensions().get::<Incoming>().cloned();
     let slot = request.extensions().get::<RequestSlot>().cloned();
@@ -149,7 +149,7 @@ pub(crate) async fn receive(request: &HttpRequest, mut payload: Payload) -> Resu
     }
 }
 
-/// Why a body did not arrive.
+/// Why a body could not be received.
 enum ReceiveError {
     Refused(BodyRefusal),
     Broken(PayloadError),
@@ -161,12 +161,12 @@ impl From<BodyRefusal> for ReceiveError {
     }
 }
 
-/// What has arrived.
+/// The bytes received so far.
 struct Buffer {
     bytes: Vec<u8>,
     announced: usize,
     limit: BodyLimit,
-    /// What counts it; nothing does in tests of one extractor.
+    /// Counts the buffer's memory. `None` in unit tests of extractors.
     memory: Option<BodyMemory>,
 }
 
@@ -181,7 +181,7 @@ impl Buffer {
         if self.announced > self.limit.bytes {
             return Err(BodyRefusal::TooLarge.into());
         }
-        // What has arrived together with the head is not waited for.
+        // Takes what has arrived together with the head, without waiting.
         while let Some(next) = payload.next().now_or_never() {
             match next {
                 Some(chunk) => self.push(&chunk.map_err(ReceiveError::Broken)?)?,
@@ -225,8 +225,8 @@ impl Buffer {
         }
     }
 
-    /// Room is made for what has arrived, not for what was announced: twice as much each time, so that nothing is
-    /// copied often, and never more than the body can have.
+    /// Grows the buffer for received bytes, not for the announced length. The capacity doubles up to the maximum, so
+    /// that bytes are rarely copied.
     fn push(&mut self, chunk: &[u8]) -> Result<(), BodyRefusal> {
         let length = self.bytes.len() + chunk.len();
         if length > self.limit.bytes {
@@ -265,7 +265,7 @@ mod tests {
 
     const KIB: usize = 1024;
 
-    /// A payload of `count` chunks, one every `pause`, that ends or stays open after the last.
+    /// Creates a payload of `count` chunks, one every `pause`, that ends or stays open after the last.
     fn payload(count: usize, bytes: usize, pause: Duration, ends: bool) -> Payload {
         let chunks = stream::unfold(0, move |sent| async move {
             if sent == count && !ends {
@@ -280,7 +280,7 @@ mod tests {
         Payload::Stream { payload: Box::pin(chunks) }
     }
 
-    /// What becomes of it: bytes or status, and after how many seconds.
+    /// Returns the number of bytes or the status, and the seconds it took.
     async fn received(path: &str, payload: Payload) -> (Result<usize, StatusCode>, u64) {
         let request = TestRequest::post().uri(path).to_http_request();
         let start = Instant::now();
@@ -289,18 +289,18 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_body_that_stops_is_given_up_after_five_seconds() {
+    async fn stalled_body_fails_after_five_seconds() {
         let late = Err(StatusCode::BAD_REQUEST);
         let byte = || payload(1, 1, Duration::ZERO, false);
         assert_eq!(received("/api/auth/sign-in", byte()).await, (late, 5));
         assert_eq!(received("/api/scim/v2/Users", byte()).await, (late, 5));
-        // What came before does not count for the seconds after.
+        // Bytes that arrived earlier do not count for later intervals.
         let burst = payload(1, 900 * KIB, Duration::from_millis(1), false);
         assert_eq!(received("/api/scim/v2/Users", burst).await, (late, 10));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_body_needs_a_kibibyte_a_second() {
+    async fn body_needs_one_kibibyte_per_second() {
         let second = Duration::from_secs(1);
         let path = "/api/scim/v2/Users";
         assert_eq!(received(path, payload(20, 1400, second, true)).await, (Ok(20 * 1400), 20));
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_sign_in_has_five_seconds_and_sixteen_kibibytes() {
+    async fn sign_in_body_is_limited_to_five_seconds_and_16_kib() {
         let (second, path) = (Duration::from_secs(1), "/api/auth/sign-in");
         assert_eq!(received(path, payload(8, 1500, second, true)).await, (Err(StatusCode::BAD_REQUEST), 5));
         assert_eq!(received(path, payload(16, KIB, Duration::ZERO, true)).await.0, Ok(16 * KIB));
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_body_is_counted_until_its_request_is_answered_and_gives_way_to_others() {
+    async fn body_memory_is_counted_until_the_response_and_evictable() {
         let bodies = Bodies::new(4 * 1024 * KIB, 100);
         let send = |address: &'static str, payload: Payload| {
             let mut request = TestRequest::post().to_srv_request();
@@ -333,7 +333,7 @@ mod tests {
         assert_eq!(held, (0, 100 * KIB));
         drop(request);
         assert_eq!(bodies.with(|shares| (shares.waiting(), shares.bytes())), (0, 0));
-        // Five addresses fill the memory, and each has less than its quarter.
+        // Five addresses fill the memory, each with less than its quarter.
         let mut slow = Vec::new();
         for address in ["a", "b", "c", "d", "e"] {
             let (request, _, body) = send(address, payload(1, 780 * KIB, Duration::ZERO, false));

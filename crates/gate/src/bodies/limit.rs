@@ -1,23 +1,23 @@
-//! What a body may be, and why one is refused.
+//! Limits of request bodies, and errors when they are exceeded.
 
 use std::time::Duration;
 
 use crate::errors::Problem;
 
-/// What a body may be, and how it has to arrive.
+/// The limits of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct BodyLimit {
-    /// Its bytes at most.
+    /// Maximum size in bytes.
     pub(crate) bytes: usize,
-    /// The time for all of it.
+    /// Time limit for the complete body.
     pub(crate) within: Duration,
 }
 
-/// Any body.
+/// The limits of most bodies.
 const USUAL: BodyLimit = BodyLimit { bytes: 1024 * 1024, within: Duration::from_secs(30) };
-/// A body that anybody may send before they are known: a credential, never a document.
+/// The limits of bodies from unauthenticated clients, which contain credentials and no documents.
 const SIGN_IN: BodyLimit = BodyLimit { bytes: 16 * 1024, within: Duration::from_secs(5) };
-/// When an address may try again that has too many bodies under way, in seconds: by then the slow ones have ended.
+/// `Retry-After` in seconds for an address with too many pending bodies. By then slow ones have timed out.
 const RETRY_AFTER: u64 = 5;
 
 impl BodyLimit {
@@ -26,24 +26,24 @@ impl BodyLimit {
     }
 }
 
-/// Why a body was refused, as `/metrics` has it.
+/// Why a body was rejected, also a metric label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BodyRefusal {
-    /// Its address has too many, or holds too much: 429.
+    /// 429: its address has too many pending bodies or uses too much memory.
     Address,
-    /// The memory for bodies is full, and this address holds the most: 503.
+    /// 503: the memory for bodies is full, and this address uses the most.
     Memory,
-    /// It arrives too slowly: 400.
+    /// 400: it arrives too slowly.
     Slow,
-    /// It is too large: 413.
+    /// 413: it is too large.
     TooLarge,
 }
 
 impl BodyRefusal {
-    /// All of them.
+    /// All reasons.
     pub const ALL: [Self; 4] = [Self::Address, Self::Memory, Self::Slow, Self::TooLarge];
 
-    /// Label of the metric.
+    /// Returns the label of the metric.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Address => "address",

@@ -1,4 +1,4 @@
-//! The memory of all request bodies, and of each.
+//! Accounts for the memory of request bodies.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -14,9 +14,9 @@ use crate::{
     meter::{BODIES_BYTES, BODIES_BYTES_MAX, BODIES_REFUSED, BODIES_WAITING, count},
 };
 
-/// What the buffers of a connection hold that waits for a body: 8 KiB to read and 8 KiB to write.
+/// Memory of a connection's buffers while its body is pending: 8 KiB to read and 8 KiB to write.
 const CONNECTION: usize = 16 * 1024;
-/// The part of the memory that one address may hold.
+/// One address may use at most this fraction of the memory: 1/4.
 const ADDRESS_PART: usize = 4;
 /// The memory of all request bodies.
 pub(crate) struct Bodies {
@@ -26,7 +26,7 @@ pub(crate) struct Bodies {
 }
 
 impl Bodies {
-    /// With `memory` bytes in all, and `waiting` bodies that one address may keep waiting.
+    /// Creates an account of `memory` bytes, in which one address may have `waiting` pending bodies.
     pub(crate) fn new(memory: usize, waiting: usize) -> Arc<Self> {
         let shares = MemoryShares::new(memory, memory / ADDRESS_PART, waiting);
         Arc::new(Self {
@@ -36,7 +36,7 @@ impl Bodies {
         })
     }
 
-    /// Brings the gauges up to date.
+    /// Updates the gauges.
     pub(crate) fn measure(&self) {
         let (waiting, bytes) = self.with(|shares| (shares.waiting(), shares.bytes()));
         self.meter.measure(waiting, bytes);
@@ -46,7 +46,7 @@ impl Bodies {
         work(&mut self.shares.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Counts a refusal, and tells the log of it once a second at most.
+    /// Counts a rejected body, and logs rejections at most once per second.
     pub(crate) fn refuse(&self, reason: BodyRefusal, address: &str) {
         self.meter.refused(reason);
         if let Some(refused) = self.refusals.add() {
@@ -57,15 +57,15 @@ impl Bodies {
     }
 }
 
-/// The memory of one request body: given back when dropped, which is when its request is answered.
+/// The memory of one request body, released on drop after the response.
 pub(crate) struct BodyMemory {
     bodies: Arc<Bodies>,
     address: Arc<str>,
     id: u64,
-    /// What is counted for it.
+    /// The bytes counted for this body.
     bytes: usize,
     is_waiting: bool,
-    /// Notified when the body gives way to another.
+    /// Notified when the body is evicted.
     pub(crate) evicted: Arc<Notify>,
 }
 
@@ -75,14 +75,14 @@ impl BodyMemory {
         Self { bodies, address, id, bytes: 0, is_waiting: false, evicted: Arc::new(Notify::new()) }
     }
 
-    /// Counts so many bytes more.
+    /// Counts additional bytes.
     pub(crate) fn grow(&mut self, bytes: usize) -> Result<(), BodyRefusal> {
         self.count(|shares, body, evicted| shares.grow(body, bytes, evicted))?;
         self.bytes += bytes;
         Ok(())
     }
 
-    /// Counts it among the bodies that are waited for.
+    /// Counts the body as pending.
     pub(crate) fn start_waiting(&mut self) -> Result<(), BodyRefusal> {
         let bytes = (self.bytes, CONNECTION);
         self.count(|shares, body, evicted| shares.start_waiting(body, bytes, &self.evicted, evicted))?;
@@ -104,13 +104,13 @@ impl BodyMemory {
         counted
     }
 
-    /// Counts it as arrived, unless it had to give way.
+    /// Counts the body as received. Returns an error if it was evicted.
     pub(crate) fn finish_waiting(&mut self) -> Result<(), BodyRefusal> {
         if self.is_waiting {
             self.is_waiting = false;
             let finished =
                 self.bodies.with(|shares| shares.finish_waiting(&self.address, self.id, CONNECTION));
-            // After an eviction nothing is counted any more.
+            // An eviction has already released the bytes.
             self.bytes = finished.map_or(0, |()| self.bytes.saturating_sub(CONNECTION));
             return finished.ok_or(BodyRefusal::Memory);
         }
@@ -131,7 +131,7 @@ impl Drop for BodyMemory {
     }
 }
 
-/// What counts request bodies.
+/// Metrics of request bodies.
 struct BodyMeter {
     waiting: Gauge,
     bytes: Gauge,
@@ -139,7 +139,7 @@ struct BodyMeter {
 }
 
 impl BodyMeter {
-    /// For bodies that may hold this much memory.
+    /// Creates the metrics for this memory limit.
     fn new(memory: usize) -> Self {
         gauge!(BODIES_BYTES_MAX).set(count(memory));
         let refused =
@@ -153,7 +153,7 @@ impl BodyMeter {
         self.bytes.set(count(bytes));
     }
 
-    /// Counts a refusal.
+    /// Counts a rejected body.
     fn refused(&self, reason: BodyRefusal) {
         if let Some((_, counter)) = self.refused.iter().find(|(known, _)| *known == reason) {
             counter.increment(1);

@@ -1,8 +1,7 @@
-//! Request bodies: how long the server waits for them, and how much memory they hold, for each client address and
-//! in all.
+//! Request bodies: time limits, and memory limits per client address and in total.
 //!
-//! A body that is waited for is counted apart from the requests that are worked on, so slow clients take no slot.
-//! When the memory for bodies is full, the address whose waiting bodies hold the most gives way.
+//! Pending bodies are counted separately from requests in progress, so slow clients occupy no slot. When the memory
+//! for bodies is full, the address whose pending bodies use the most loses one.
 
 mod incoming;
 mod limit;

@@ -1,4 +1,4 @@
-//! Who holds how much, and who gives way.
+//! Ranks client addresses by memory, to decide which bodies to evict.
 
 use std::{
     cmp::Reverse,
@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 
 use super::limit::BodyRefusal;
 
-/// What all addresses hold.
+/// The memory use of all addresses.
 pub(crate) struct MemoryShares {
     memory: usize,
     memory_of_address: usize,
@@ -19,22 +19,22 @@ pub(crate) struct MemoryShares {
     bytes: usize,
     waiting: usize,
     addresses: HashMap<Arc<str>, AddressShare>,
-    /// Addresses by the bytes of their waiting bodies; of two that hold the same, the one that came first is last.
+    /// Addresses ordered by the bytes of their pending bodies. Of two with equal bytes, the older one is last.
     ranking: BTreeSet<Rank>,
 }
 
 type Rank = (usize, Reverse<u64>, Arc<str>);
 
-/// What one address holds.
+/// The memory use of one address.
 #[derive(Default)]
 struct AddressShare {
     /// The id of its first body.
     since: u64,
     /// The bytes of all its bodies.
     bytes: usize,
-    /// The bytes of those that are waited for.
+    /// The bytes of its pending bodies.
     waiting_bytes: usize,
-    /// The bodies that are waited for, oldest first.
+    /// Its pending bodies, oldest first.
     waiting: BTreeMap<u64, WaitingBody>,
 }
 
@@ -43,11 +43,11 @@ struct WaitingBody {
     notify: Arc<Notify>,
 }
 
-/// A body, for what counts it.
+/// A reference to a body in the ranking.
 pub(crate) struct Body<'a> {
     pub(crate) address: &'a Arc<str>,
     pub(crate) id: u64,
-    /// Whether it was counted among those that are waited for.
+    /// Whether it was counted as pending.
     pub(crate) is_waiting: bool,
 }
 
@@ -102,7 +102,7 @@ impl MemoryShares {
         Ok(())
     }
 
-    /// Counts a body that holds `held` bytes already, and `more` from now on, among those that are waited for.
+    /// Counts a body, which holds `held` bytes already, as pending with `more` bytes.
     pub(crate) fn start_waiting(
         &mut self,
         body: &Body<'_>,
@@ -136,14 +136,14 @@ impl MemoryShares {
         self.addresses.get(body.address).is_some_and(|share| share.waiting.contains_key(&body.id))
     }
 
-    /// Takes a body from those that are waited for and gives `less` back. `None` if it had to give way.
+    /// Removes a body from the pending ones and releases `less` bytes. Returns `None` if it was evicted.
     pub(crate) fn finish_waiting(&mut self, address: &Arc<str>, id: u64, less: usize) -> Option<()> {
         self.take_waiting(address, id)?;
         self.give_back(address, less);
         Some(())
     }
 
-    /// Gives everything of a body back that was waited for, unless it had to give way.
+    /// Releases all memory of a pending body, unless it was evicted.
     pub(crate) fn abandon(&mut self, address: &Arc<str>, id: u64) {
         if let Some(waiting) = self.take_waiting(address, id) {
             self.give_back(address, waiting.bytes);
@@ -171,8 +171,8 @@ impl MemoryShares {
         Some(waiting)
     }
 
-    /// Makes room for `bytes` more of this address. Where the memory is full, bodies of the address whose waiting
-    /// bodies hold the most give way, the one waited for longest first.
+    /// Makes room for `bytes` more of this address. If the memory is full, evicts pending bodies, oldest first, of
+    /// the address whose pending bodies use the most.
     fn make_room(
         &mut self,
         address: &Arc<str>,
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn the_address_that_holds_the_most_gives_way_to_smaller_ones() {
+    fn address_using_the_most_is_evicted_for_smaller_ones() {
         let mut shares = MemoryShares::new(100 * KIB, 100 * KIB, 100);
         let attackers = ["a", "b", "c", "d"];
         for address in attackers.iter().cycle().take(100) {
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn one_address_has_its_bound_and_an_empty_one_is_forgotten() {
+    fn address_has_a_limit_and_is_removed_when_empty() {
         let mut shares = MemoryShares::new(100 * KIB, 25 * KIB, 3);
         let (first, _) = wait(&mut shares, "a", KIB).unwrap();
         let others: Vec<_> = (0..2).map(|_| wait(&mut shares, "a", KIB).unwrap().0).collect();
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn of_addresses_that_hold_the_same_the_one_that_came_first_gives_way() {
+    fn of_addresses_with_equal_use_the_oldest_is_evicted() {
         let mut shares = MemoryShares::new(3 * KIB, 3 * KIB, 100);
         for address in ["b", "z", "a"] {
             wait(&mut shares, address, KIB).unwrap();
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_that_gave_way_is_given_back_once() {
+    fn evicted_body_is_released_once() {
         let mut shares = MemoryShares::new(10 * KIB, 10 * KIB, 100);
         let (large, _) = wait(&mut shares, "a", 10 * KIB).unwrap();
         let (_, evicted) = wait(&mut shares, "b", KIB).unwrap();

@@ -1,7 +1,7 @@
-//! JSON bodies into types: objects by name only, and every error begins with the path of the field.
+//! Deserializes JSON bodies. Objects are matched by member name only, and every error begins with the field's path.
 //!
-//! `serde` fills a struct from an array too, by position. A body is therefore parsed into a [`Node`] first, and read
-//! from it by a deserializer that takes objects only where an object is meant, at any depth.
+//! `serde` would also fill a struct from an array by position. Therefore a body is first parsed into a [`Node`],
+//! whose deserializer accepts only objects for structs, at any depth.
 
 use std::{collections::BTreeSet, fmt};
 
@@ -14,13 +14,13 @@ use serde::{
     forward_to_deserialize_any,
 };
 
-/// Reads a whole body. The error begins with the path of the field, or with `body`.
+/// Parses a complete body. The error begins with the path of the field, or with `body`.
 pub(crate) fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
     let node: Node = serde_json::from_slice(bytes).map_err(|error| format!("body: {error}"))?;
     T::deserialize(node).map_err(|error| error.to_string())
 }
 
-/// A JSON value that keeps every member of an object, repeated ones too.
+/// A JSON value that keeps all members of an object, including repeated ones.
 enum Node {
     Null,
     Bool(bool),
@@ -92,10 +92,10 @@ impl<'de> Visitor<'de> for NodeVisitor {
     }
 }
 
-/// What is wrong with a body, and where.
+/// An error in a body and its location.
 #[derive(Debug)]
 struct Error {
-    /// From the field to the root.
+    /// The path from the field to the root.
     path: Vec<Segment>,
     message: String,
 }
@@ -145,7 +145,7 @@ impl de::Error for Error {
     }
 
     fn invalid_type(found: Unexpected<'_>, expected: &dyn de::Expected) -> Self {
-        // What JSON calls it.
+        // The name of the type in JSON.
         let found = if found == Unexpected::Unit { Unexpected::Other("null") } else { found };
         Self::new(format!("invalid type: {found}, expected {expected}"))
     }
@@ -226,7 +226,7 @@ impl<'de> Deserializer<'de> for Node {
         }
     }
 
-    /// The reason for this file: an array is no struct.
+    /// Rejects an array for a struct, which is the reason for this module.
     fn deserialize_struct<V: Visitor<'de>>(
         self,
         _: &'static str,
@@ -258,7 +258,7 @@ impl<'de> Deserializer<'de> for Node {
     }
 }
 
-/// The items of an array.
+/// Iterates over the items of an array.
 struct Items {
     items: std::vec::IntoIter<Node>,
     next: usize,
@@ -279,7 +279,7 @@ impl<'de> SeqAccess<'de> for Items {
     }
 }
 
-/// The members of an object, each name once.
+/// Iterates over the members of an object, rejecting repeated names.
 struct Members {
     rest: std::vec::IntoIter<(String, Node)>,
     seen: BTreeSet<String>,
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_is_read_by_name() {
+    fn objects_are_matched_by_name() {
         let text = r#"{"firstName":"Ada","inner":{"count":1},"list":[{"count":2}],"kind":"ONE","free":[{"a":[1,-1,0.5,null]}]}"#;
         let read: Outer = read(text.as_bytes()).unwrap();
         assert_eq!(read.first_name, "Ada");

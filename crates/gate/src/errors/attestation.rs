@@ -1,4 +1,4 @@
-//! Authenticators.
+//! Errors of the attestation policy.
 
 use super::problem::Problem;
 

@@ -1,34 +1,34 @@
-//! The codes by which programs know a problem: each with its status and what it means.
+//! Error codes for clients, with their HTTP status and meaning.
 
 use actix_web::http::StatusCode;
 
 macro_rules! codes {
     ($($name:ident = $text:literal, $status:ident, $meaning:literal;)+) => {
-        /// What programs know a problem by.
+        /// An error code for clients.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum Code {
             $(#[doc = $meaning] $name,)+
         }
 
         impl Code {
-            /// All of them, by status.
+            /// All codes, ordered by status.
             pub const ALL: &[Self] = &[$(Self::$name),+];
 
-            /// As it stands in `code`.
+            /// Returns the text in the member `code`.
             pub const fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$name => $text,)+
                 }
             }
 
-            /// The status that it is answered with.
+            /// Returns the HTTP status.
             pub const fn status(self) -> StatusCode {
                 match self {
                     $(Self::$name => StatusCode::$status,)+
                 }
             }
 
-            /// What it means, as a sentence.
+            /// Returns the meaning as a sentence.
             pub const fn meaning(self) -> &'static str {
                 match self {
                     $(Self::$name => $meaning,)+
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_code_has_a_name_of_its_own_and_an_error_status() {
+    fn codes_have_unique_names_and_error_statuses() {
         let names: BTreeSet<_> = Code::ALL.iter().map(|code| code.as_str()).collect();
         assert_eq!(names.len(), Code::ALL.len());
         assert!(Code::ALL.iter().all(|code| code.status().as_u16() >= 400 && code.meaning().ends_with('.')));

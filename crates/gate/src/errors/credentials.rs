@@ -1,4 +1,4 @@
-//! Factors.
+//! Errors of factors.
 
 use super::{code::Code, problem::Problem};
 

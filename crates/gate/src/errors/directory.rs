@@ -1,4 +1,4 @@
-//! Tenants and users.
+//! Errors of tenants and users.
 
 use super::{code::Code, problem::Problem};
 

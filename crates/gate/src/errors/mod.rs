@@ -1,7 +1,7 @@
-//! The one place that turns errors into HTTP: a file for each area.
+//! Converts errors to HTTP responses, with one file per area.
 //!
-//! Inside there is one [`Problem`]; outside two shapes of it: the envelope `{error, code?, reason?}`, and
-//! under `/api/scim` the body of RFC 7644 §3.12, which at 401 and 403 carries both.
+//! Every error becomes a [`Problem`]. Its response is the envelope `{error, code?, reason?}`, or under `/api/scim`
+//! the body of RFC 7644 §3.12, which also includes the envelope's members at 401 and 403.
 
 mod attestation;
 mod code;

@@ -1,4 +1,4 @@
-//! Network policies.
+//! Errors of network policies.
 
 use super::{code::Code, problem::Problem};
 

@@ -1,4 +1,4 @@
-//! A refusal or a failure, and its two shapes.
+//! An error response and its two formats.
 
 use std::{fmt, time::Duration};
 
@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 
 use super::code::Code;
 
-/// A refusal or a failure, as a client may know of it.
+/// An error response.
 #[derive(Debug)]
 pub struct Problem {
     pub(super) code: Code,
@@ -25,17 +25,17 @@ pub struct Problem {
     pub(super) scim_type: Option<ScimType>,
     pub(super) header: Option<(HeaderName, HeaderValue)>,
     pub(super) cause: Option<String>,
-    /// What a proof is asked for.
+    /// The step-up purpose that the operation requires.
     pub(super) purpose: Option<stepup::Purpose>,
-    /// What the ledger is to say of the refusal.
+    /// The audit event of the error.
     pub(super) entry: Option<Box<Entry>>,
 }
 
-/// What the ledger is to say of a refusal: it travels with the answer to where it can be written.
+/// The audit event of an error, attached to the response until the middleware records it.
 #[derive(Clone)]
 pub(crate) struct Entry {
     pub(crate) event: Event,
-    /// As whom; where that is not said, as the caller.
+    /// The context to record it in; the caller's if `None`.
     pub(crate) ctx: Option<Ctx>,
 }
 
@@ -45,17 +45,17 @@ impl fmt::Debug for Entry {
     }
 }
 
-/// What went wrong, for the log alone: it travels with the answer to where the request's id is known.
+/// The cause of an error, attached to the response until the middleware logs it with the request's id.
 pub(crate) struct Cause(pub(crate) String);
 
 /// The media type of SCIM (RFC 7644, section 8.1).
 pub const SCIM_JSON: &str = "application/scim+json";
 
-/// Seconds after which trying again is worth it.
+/// `Retry-After` in seconds for 503 responses.
 pub(super) const RETRY_AFTER: HeaderValue = HeaderValue::from_static("1");
 
 impl Problem {
-    /// A problem of this code. Where it is 400, `message` begins with the field's JSON path.
+    /// Creates a problem with this code. At 400, `message` begins with the field's JSON path.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
         Self {
             code,
@@ -73,7 +73,7 @@ impl Problem {
         Self { header: Some((name, value)), ..self }
     }
 
-    /// The same, with what the log is to say.
+    /// Adds a cause for the log.
     #[must_use]
     pub fn because(self, cause: &dyn fmt::Display) -> Self {
         Self { cause: Some(cause.to_string()), ..self }
@@ -89,7 +89,7 @@ impl Problem {
         Self { scim_type: Some(ScimType::InvalidSyntax), ..Self::invalid_request(message) }
     }
 
-    /// 401: says the same whatever is wrong with the credential.
+    /// 401, with the same message whatever is wrong with the credential.
     pub fn unauthenticated() -> Self {
         let message =
             "a valid credential is needed: a token that is not revoked, or a session that is not over";
@@ -97,18 +97,18 @@ impl Problem {
             .with(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))
     }
 
-    /// 400 for a cursor that is not ours.
+    /// 400 for an invalid cursor.
     pub fn invalid_cursor() -> Self {
         let message = "cursor: not one of this list; begin again without it";
         Self::new(Code::InvalidCursor, message)
     }
 
-    /// 401: the session was ended from elsewhere.
+    /// 401: the session was revoked.
     pub fn session_revoked() -> Self {
         Self::new(Code::SessionRevoked, "this session was ended; sign in again")
     }
 
-    /// 401: the person may not sign in.
+    /// 401: the user is disabled.
     pub fn account_disabled() -> Self {
         Self::new(
             Code::AccountDisabled,
@@ -116,13 +116,13 @@ impl Problem {
         )
     }
 
-    /// 401: the tenant accepts e-mail and password, or a passkey, alone.
+    /// 401: the tenant accepts only email and password, or a passkey.
     pub fn sso_not_allowed() -> Self {
         let message = "This tenant does not accept single sign-on. Sign in with your password.";
         Self::new(Code::SsoNotAllowed, message)
     }
 
-    /// 403: passwords and passkeys do not open this tenant.
+    /// 403: the tenant does not accept passwords and passkeys.
     pub fn sso_required() -> Self {
         Self::new(
             Code::SsoRequired,
@@ -130,7 +130,7 @@ impl Problem {
         )
     }
 
-    /// 401 with the purpose, as the guard of an act answers.
+    /// 401: the operation requires a step-up with this purpose.
     pub(crate) fn step_up_required(purpose: &stepup::Purpose) -> Self {
         let message = format!(
             "a fresh proof is needed for {}: run the step-up flow and repeat with X-StepUp-Token",
@@ -145,32 +145,32 @@ impl Problem {
         }
     }
 
-    /// 401: the proof that came along is not good for this.
+    /// 401: the step-up token is not valid for this request.
     pub(crate) fn step_up_invalid(invalid: stepup::Invalid) -> Self {
         let message = format!("{invalid}: prove again who you are");
         Self { reason: Some(invalid.reason().into()), ..Self::new(Code::StepUpInvalid, message) }
     }
 
-    /// 400: nobody has heard of it.
+    /// 400: the step-up purpose does not exist.
     pub fn unknown_purpose() -> Self {
         let names: Vec<_> = stepup::PURPOSES.iter().map(|purpose| purpose.name).collect();
         let message = format!("purpose: write one of {}", names.join(", "));
         Self::new(Code::UnknownPurpose, message)
     }
 
-    /// The same, entered in the ledger of the caller's tenant.
+    /// Adds an event for the audit log of the caller's tenant.
     #[must_use]
     pub fn with_event(self, event: Event) -> Self {
         Self { entry: Some(Box::new(Entry { event, ctx: None })), ..self }
     }
 
-    /// The same, where there is no caller yet.
+    /// Adds an event for the audit log, recorded in `ctx` because there is no caller.
     #[must_use]
     pub fn with_event_as(self, ctx: &Ctx, event: Event) -> Self {
         Self { entry: Some(Box::new(Entry { event, ctx: Some(ctx.clone()) })), ..self }
     }
 
-    /// What the ledger is to say, for whoever sees to it.
+    /// Removes the audit event, so that the caller of this method can record it.
     pub fn take_event(&mut self) -> Option<Event> {
         self.entry.take().map(|entry| entry.event)
     }
@@ -181,17 +181,17 @@ impl Problem {
         Self { reason: Some(reason.into()), ..problem }
     }
 
-    /// 403: a valid credential of a kind that is not for this.
+    /// 403: the credential is valid but its type is not accepted here.
     pub fn credential_kind() -> Self {
         Self::forbidden("CREDENTIAL_KIND", "this kind of credential is not for this operation")
     }
 
-    /// 403: the session owes a second factor.
+    /// 403: the session has not completed its second factor.
     pub fn mfa_required() -> Self {
         Self::forbidden("MFA_REQUIRED", "a second factor is owed: finish signing in first")
     }
 
-    /// The same with a reason.
+    /// Sets the reason.
     #[must_use]
     pub fn reason(self, reason: &'static str) -> Self {
         Self { reason: Some(reason.into()), ..self }
@@ -202,24 +202,24 @@ impl Problem {
         Self::missing("there is nothing at this address")
     }
 
-    /// 404 that says what there is not.
+    /// 404 that says what is missing.
     pub fn missing(message: impl Into<String>) -> Self {
         Self::new(Code::NotFound, message)
     }
 
-    /// 405 with what is allowed, separated by commas.
+    /// 405 with the allowed methods, separated by commas.
     pub fn method_not_allowed(allow: &HeaderValue) -> Self {
         let message = "this address does not take this method; the header Allow says which it takes";
         Self::new(Code::MethodNotAllowed, message).with(header::ALLOW, allow.clone())
     }
 
-    /// 413
+    /// 413.
     pub fn payload_too_large(limit: usize) -> Self {
         let message = format!("the body is larger than {limit} bytes");
         Self::new(Code::PayloadTooLarge, message)
     }
 
-    /// 415 with what is taken.
+    /// 415 with the accepted media type.
     pub fn unsupported_media_type(takes: &str) -> Self {
         let message = format!("send the body as {takes}");
         Self::new(Code::UnsupportedMediaType, message)
@@ -231,12 +231,12 @@ impl Problem {
         Self::limited(message, seconds)
     }
 
-    /// 429 for what is done one at a time.
+    /// 429 for work that runs one at a time.
     pub fn busy(what: &str, seconds: u64) -> Self {
         Self::limited(format!("{what}; try again in {seconds} s"), seconds)
     }
 
-    /// 429 for attempts at something secret.
+    /// 429 for guesses of a secret.
     pub fn too_many_attempts(seconds: u64) -> Self {
         Self::limited(format!("too many attempts; try again in {seconds} s"), seconds)
     }
@@ -245,18 +245,18 @@ impl Problem {
         Self::new(Code::RateLimited, message).with(header::RETRY_AFTER, HeaderValue::from(seconds))
     }
 
-    /// 500: the log has the rest, under the request's id.
+    /// 500. The log has the details under the request's id.
     pub fn internal() -> Self {
         let message = "something went wrong here; the log knows more under this answer's X-Request-Id";
         Self::new(Code::Internal, message)
     }
 
-    /// 500 for what does not happen: the log says what did.
+    /// 500 for an unexpected error, whose cause is logged.
     pub fn unforeseen(cause: impl fmt::Display) -> Self {
         Self::internal().because(&cause)
     }
 
-    /// 503
+    /// 503.
     pub fn unavailable() -> Self {
         let message = "the service cannot answer just now; try again soon";
         Self::new(Code::Unavailable, message).with(header::RETRY_AFTER, RETRY_AFTER)
@@ -271,22 +271,22 @@ impl Problem {
         Self { message, ..Self::unavailable() }
     }
 
-    /// What programs know it by.
+    /// Returns the error code.
     pub fn code(&self) -> &'static str {
         self.code.as_str()
     }
 
-    /// What people are told.
+    /// Returns the message for people.
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// What a refusal is about, where it says so.
+    /// Returns the reason, if there is one.
     pub fn why(&self) -> Option<&str> {
         self.reason.as_deref()
     }
 
-    /// Leaves with the answer what log and ledger are to say.
+    /// Attaches the cause and the audit event to the response.
     pub fn attach_to(&self, answer: &mut HttpResponse) {
         if let Some(cause) = &self.cause {
             answer.extensions_mut().insert(Cause(cause.clone()));
@@ -296,12 +296,12 @@ impl Problem {
         }
     }
 
-    /// As an answer of the plain API.
+    /// Builds a response of the plain API.
     pub fn envelope(&self) -> HttpResponse {
         self.respond("application/json", &Value::Object(self.members()))
     }
 
-    /// As an answer of SCIM.
+    /// Builds a SCIM response.
     pub fn scim(&self) -> HttpResponse {
         let mut body = scim_core::error_body(self.code.status().as_u16(), self.scim_type, &self.message);
         let both = [StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN].contains(&self.code.status());

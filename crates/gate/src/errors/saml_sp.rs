@@ -1,4 +1,4 @@
-//! Identity providers.
+//! Errors of single sign-on.
 
 use super::{code::Code, problem::Problem};
 

@@ -1,4 +1,4 @@
-//! SCIM.
+//! Errors of SCIM.
 
 use super::{code::Code, problem::Problem};
 

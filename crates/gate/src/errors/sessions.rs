@@ -1,4 +1,4 @@
-//! Sessions.
+//! Errors of sessions.
 
 use super::problem::Problem;
 

@@ -1,4 +1,4 @@
-//! Signing in.
+//! Errors of sign-in.
 
 use super::{code::Code, problem::Problem};
 use crate::{meter, network};

@@ -1,4 +1,4 @@
-//! Problems that are answered in a way of their own: one that is made when there is no time, and SCIM's.
+//! Special formats of problems: the prebuilt overload response, and SCIM's format.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::problem::{Problem, RETRY_AFTER, SCIM_JSON};
 
-/// 503, of which the two bodies are written once: it is said when there is no time.
+/// A 503 with both bodies built in advance, so that it is cheap to send under overload.
 pub(crate) struct Overloaded {
     envelope: Bytes,
     scim: Bytes,
@@ -28,12 +28,12 @@ impl Overloaded {
         Self { envelope: envelope.to_string().into(), scim: scim.to_string().into() }
     }
 
-    /// As an answer of the plain API.
+    /// Builds a response of the plain API.
     pub(crate) fn envelope(&self) -> HttpResponse {
         Self::answer("application/json", &self.envelope)
     }
 
-    /// As an answer of SCIM.
+    /// Builds a SCIM response.
     pub(crate) fn scim(&self) -> HttpResponse {
         Self::answer(SCIM_JSON, &self.scim)
     }
@@ -46,7 +46,7 @@ impl Overloaded {
     }
 }
 
-/// A [`Problem`] that is answered in SCIM's shape.
+/// A [`Problem`] whose response has SCIM's format.
 #[derive(Debug)]
 pub struct ScimProblem(Problem);
 

@@ -1,4 +1,4 @@
-//! Step-up.
+//! Errors of step-up.
 
 use super::{code::Code, problem::Problem};
 

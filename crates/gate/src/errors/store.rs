@@ -1,4 +1,4 @@
-//! Storage.
+//! Errors of storage.
 
 use kernel::StoreError;
 

@@ -1,4 +1,4 @@
-//! Tokens.
+//! Errors of tokens.
 
 use super::{code::Code, problem::Problem};
 

@@ -1,4 +1,4 @@
-//! Webhooks.
+//! Errors of webhooks.
 
 use super::{code::Code, problem::Problem};
 

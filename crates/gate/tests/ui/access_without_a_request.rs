@@ -1,4 +1,4 @@
-//! A permission made by hand instead of being granted to a caller.
+//! Creates a permission by hand instead of having it granted to a caller.
 
 use std::marker::PhantomData;
 

@@ -1,4 +1,4 @@
-//! A unit of work that is turned to another tenant.
+//! Redirects a unit of work to another tenant.
 
 use audit::{Audited, Unaudited};
 use gate::{

@@ -1,4 +1,4 @@
-//! The honest twin of the others: what they get wrong, this gets right, and it compiles.
+//! The correct version of the other files, which compiles.
 
 use audit::{Audited, Event, events::users::UserDeactivated};
 use gate::{

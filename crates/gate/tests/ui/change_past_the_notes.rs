@@ -1,4 +1,4 @@
-//! A change whose statement is sent past the unit of work, which would not know that it needs an audit entry.
+//! Sends a change directly to the connection, so that the unit of work would not require an audit entry.
 
 use audit::{Audited, Unaudited};
 use gate::{

@@ -1,4 +1,4 @@
-//! A handler that takes the worker's gate and reaches for the store in it.
+//! Takes the store out of the worker's gate in a handler.
 
 use actix_web::web::Data;
 use gate::access::Gate;

@@ -1,4 +1,4 @@
-//! A handler that asked for the permission to read, and writes.
+//! Writes with a permission that only allows reading.
 
 use audit::{Audited, Unaudited};
 use gate::{access::Access, permissions::ScimRead};

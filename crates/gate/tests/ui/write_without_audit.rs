@@ -1,4 +1,4 @@
-//! A unit of work that changes something and answers with the bare value: nothing for the ledger.
+//! Writes without returning an audit event.
 
 use gate::{
     access::{Access, WorkError},

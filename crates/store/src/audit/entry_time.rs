@@ -1,8 +1,7 @@
 //! Times of audit entries. Only the exact format that is written can be read.
 //!
 //! SQLite stores and sorts a time as text. Another spelling of the same time has the same hash and MAC, but a
-//! different
-//! position in the order, where searches and exports miss it. So such a value is rejected as corrupt.
+//! different position in the order, where searches and exports miss it. So such a value is rejected as corrupt.
 
 use chrono::NaiveDateTime;
 use diesel::{

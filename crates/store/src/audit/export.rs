@@ -233,7 +233,7 @@ async fn in_time<T>(statement: impl Future<Output = StoreResult<T>>) -> StoreRes
 }
 
 impl Tx {
-    /// Reads what is sent before the first entry.
+    /// Reads the start of the export.
     async fn beginning(
         &mut self,
         filter: &Filter,

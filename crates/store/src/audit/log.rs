@@ -113,8 +113,7 @@ impl Tx {
     }
 
     /// Returns the newest checkpoint as stored and its time, or `None` if there is none. Its signature is not
-    /// verified
-    /// here.
+    /// verified here.
     pub async fn newest_checkpoint(&mut self) -> StoreResult<Option<(String, Timestamp)>> {
         let query = audit_checkpoints::table
             .filter(audit_checkpoints::tenant_id.eq(self.tenant.as_str()))

@@ -56,8 +56,7 @@ enum EntrySelection<'f> {
 /// Builds the condition for a filter between two positions, restricted to the code in `by`, if any.
 ///
 /// One column selects the index, in this order of preference: resource, actor, single code, time. The other
-/// conditions
-/// are checked on each entry found.
+/// conditions are checked on each entry found.
 fn condition(
     dialect: Dialect,
     filter: &Filter,

@@ -138,8 +138,7 @@ impl Tx {
     }
 
     /// Erases the addresses from some of an actor's entries and returns how many. The commitment stays but its salt
-    /// is
-    /// erased, so a guessed address cannot be confirmed.
+    /// is erased, so a guessed address cannot be confirmed.
     pub async fn erase_addresses(&mut self, actor: &str) -> StoreResult<u64> {
         let query = audit_entries::table
             .filter(audit_entries::tenant_id.eq(self.tenant.as_str()))

@@ -75,7 +75,8 @@ impl VerifyStore for Tx {
             .select((audit_checkpoints::size, audit_checkpoints::note));
         let rows: Vec<(i64, String)> = read!(self, c => query.load(c).await)?;
         let is_any = !rows.is_empty();
-        // SQLite sorts non-numbers after all numbers but reads them as smaller ones. So a size that does not grow is corrupt.
+        // SQLite sorts non-numbers after all numbers but reads them as smaller ones, so a size that does not grow is
+        // corrupt.
         let (mut last, mut read) = (number(after), Vec::new());
         for (size, note) in rows {
             if size <= last {

@@ -30,8 +30,7 @@ impl Tx {
     }
 
     /// Returns this unit of work's credential as of the start of the transaction. `None` if it no longer exists or
-    /// the work
-    /// runs without one.
+    /// the work runs without one.
     pub async fn credential(&mut self) -> StoreResult<Option<Credential>> {
         let Some(reread) = self.reread.clone() else { return Ok(None) };
         // Sent with the first statement. If there was none, it is sent now.
@@ -43,8 +42,8 @@ impl Tx {
     }
 
     /// Returns the credential as [`Tx::record`] read it, if others can have changed it since the transaction began.
-    /// Also
-    /// `None` if this unit of work itself changed the credential or its holder, because it made that decision itself.
+    /// Also `None` if this unit of work itself changed the credential or its holder, because it made that decision
+    /// itself.
     pub fn credential_at_end(&mut self) -> StoreResult<Option<CredentialAtCommit>> {
         let (Dialect::Postgres, Some(reread)) = (self.db.dialect(), &self.reread) else { return Ok(None) };
         let RereadResult { credential, own } = reread.take();

@@ -45,8 +45,7 @@ impl RecentUse {
 
 impl Tx {
     /// Returns the valid credentials of active users that were used since `since`: sessions, then personal access
-    /// tokens,
-    /// then SCIM tokens.
+    /// tokens, then SCIM tokens.
     pub async fn recent(
         &mut self,
         since: Timestamp,

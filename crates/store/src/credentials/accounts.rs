@@ -80,8 +80,7 @@ impl Across {
     }
 
     /// Returns the accounts of an address that have a password, in one tenant or in all, and the salt that their
-    /// passwords
-    /// share. Accounts that have signed in from `origin` before come first.
+    /// passwords share. Accounts that have signed in from `origin` before come first.
     pub async fn accounts(
         &mut self,
         email_key: &str,
@@ -163,8 +162,7 @@ impl Across {
     }
 
     /// Returns the user with this address, for a token of another issuer that has no session yet. If no tenant is
-    /// given,
-    /// the address must be unique across tenants.
+    /// given, the address must be unique across tenants.
     pub async fn foreign_holder(
         &mut self,
         email_key: &str,

@@ -198,8 +198,7 @@ impl Tx {
 
 impl Tx {
     /// Copies the salt of the old sign-in address to the new one, if the new one has none. The user's password stays
-    /// valid
-    /// after the address changes.
+    /// valid after the address changes.
     pub(crate) async fn inherit_salt(&mut self, before: &str, after: &str) -> StoreResult<()> {
         let (before, after) = (Salt::address(before), Salt::address(after));
         let query = password_salts::table.find(&before[..]).select(password_salts::salt);

@@ -1,10 +1,8 @@
 //! Limits concurrent large changes.
 //!
 //! The work of a large change grows with the tenant, for example a change of a group and its members. All changes
-//! share
-//! SQLite's single writer or PostgreSQL's connections, so each tenant runs at most [`OF_TENANT`] large changes at a
-//! time
-//! on one instance. Others wait, and fail after [`WAIT`].
+//! share SQLite's single writer or PostgreSQL's connections, so each tenant runs at most [`OF_TENANT`] large changes
+//! at a time on one instance. Others wait, and fail after [`WAIT`].
 
 use std::{sync::Arc, time::Duration};
 
@@ -18,8 +16,7 @@ const OF_TENANT: usize = 2;
 /// Large changes that may wait per tenant.
 const WAITING: usize = 64;
 /// How long a large change waits for its turn. Identity providers send changes of many groups at once and restart
-/// from
-/// the beginning after an error, so waiting is cheaper than an error.
+/// from the beginning after an error, so waiting is cheaper than an error.
 const WAIT: Duration = Duration::from_secs(5);
 
 /// The large changes of one instance.

@@ -2,10 +2,8 @@
 //!
 //! A scan is a read whose work grows with the tenant: see [`crate::Cost`]. All reads share a few connections. Each
 //! tenant runs at most [`OF_TENANT`] scans at a time on one instance, and all tenants together use at most half of
-//! the
-//! connections. A scan waits at most [`WAIT`] for its turn and runs at most [`LIMIT`]. It is cancelled when its
-//! client
-//! disconnects, and keeps its turn until the database has stopped.
+//! the connections. A scan waits at most [`WAIT`] for its turn and runs at most [`LIMIT`]. It is cancelled when its
+//! client disconnects, and keeps its turn until the database has stopped.
 
 use std::{
     sync::{

@@ -7,8 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::json::{JsonText, read_json};
 
 /// A tenant's network settings and a version that changes with the settings or any rule. Caches of the rules are
-/// valid
-/// while the version is unchanged.
+/// valid while the version is unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct NetworkMark {
     /// The settings, without the rules.

@@ -41,8 +41,7 @@ impl PostgresTarget {
     ///
     /// `sslmode` is one of `disable`, `prefer` (the default: TLS if the server supports it), `require` (TLS with any
     /// certificate) and `verify-full` (TLS with a certificate of this host). Root certificates are the operating
-    /// system's or
-    /// those in the PEM file `sslrootcert`.
+    /// system's or those in the PEM file `sslrootcert`.
     pub(crate) fn parse(url: &str) -> Result<Self, String> {
         let (address, query) = url.split_once('?').unwrap_or((url, ""));
         let mut rest = form_urlencoded::Serializer::new(String::new());

@@ -1,6 +1,5 @@
 //! Notifies other instances of new webhook work. Notifications are only an optimization, sent outside the
-//! transaction:
-//! instances also poll every second.
+//! transaction: instances also poll every second.
 
 use std::time::Duration;
 

@@ -43,8 +43,7 @@ pub(super) fn tenant_id(text: &str) -> StoreResult<TenantId> {
 
 impl Across {
     /// Returns the tenant that has verified the domain, and the identity provider that it uses for the domain, for
-    /// routing
-    /// sign-ins.
+    /// routing sign-ins.
     pub async fn provider_for_domain(
         &mut self,
         domain: &EmailDomain,

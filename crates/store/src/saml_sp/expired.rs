@@ -46,8 +46,7 @@ impl ExpiredByTenant {
 
 impl Across {
     /// Returns the requests and connection tests that expired a day ago, and expired assertions: at most 500 of each,
-    /// oldest
-    /// first. Purge them with [`Tx::purge_saml`], then ask again.
+    /// oldest first. Purge them with [`Tx::purge_saml`], then ask again.
     pub async fn saml_over(&mut self, now: Timestamp) -> StoreResult<Vec<ExpiredSaml>> {
         let (now, kept): (NaiveDateTime, _) = (now.naive(), now.plus_millis(-KEPT).naive());
         let mut found = ExpiredByTenant::default();

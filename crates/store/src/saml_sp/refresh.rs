@@ -78,8 +78,7 @@ impl Across {
 
 impl Tx {
     /// Leases a provider that is due for maintenance by compare-and-set: one instance has it until `until` or until
-    /// the
-    /// provider is updated.
+    /// the provider is updated.
     pub async fn take_due_provider(
         &mut self,
         id: &ProviderId,

@@ -83,8 +83,7 @@ impl Slice {
 }
 
 /// Loads and counts. Without a filter, both statements are pipelined where the database supports it. With a filter
-/// most
-/// pages are short, and loading a short page also counts it.
+/// most pages are short, and loading a short page also counts it.
 macro_rules! load_and_count {
     ($conn:expr, $slice:expr, $load:expr, $count:expr) => {
         match $conn {

@@ -35,7 +35,7 @@ struct SessionChanges {
 }
 
 impl Tx {
-    /// Ends all sessions of a person but one, and what was about to become one.
+    /// Ends all sessions of a user except `except`, and returns how many.
     pub(crate) async fn end_sessions(
         &mut self,
         user: &UserId,
@@ -147,7 +147,7 @@ impl SessionStore for Tx {
         self.drop_tickets(user).await?;
         self.drop_pending(user).await?;
         let ended = self.end_sessions(user, at, except).await?;
-        // What was proved with what signed the person in until now is worth nothing any more.
+        // Step-up tokens proved with the previous sign-in data are no longer valid.
         self.revoke_grants(user, at).await?;
         Ok(ended)
     }

@@ -1,10 +1,10 @@
 //! Stops a running SQLite statement. This is the only file of the crate with unsafe code.
 //!
-//! diesel neither offers `sqlite3_interrupt` nor hands out the connection's handle, and a function of our own called
-//! in each row would bound only the statements that call it. SQLite asks a progress handler every few hundred
-//! instructions of a statement whether to go on. An automatic extension installs that handler on each connection when
-//! SQLite opens it. The handler has no argument: it reads the [`Limit`] of the thread that runs the statement, so
-//! no pointer of ours outlives anything. A stopped statement ends with SQLITE_INTERRUPT; the connection stays usable.
+//! diesel neither offers `sqlite3_interrupt` nor exposes the connection's handle, and an SQL function of ours called
+//! in each row would limit only the statements that call it. SQLite calls a progress handler every few hundred
+//! instructions and asks whether to continue. An automatic extension installs that handler on each connection when
+//! SQLite opens it. The handler has no argument: it reads the [`Limit`] of the thread that runs the statement, so no
+//! pointer of ours can dangle. A stopped statement ends with SQLITE_INTERRUPT; the connection stays usable.
 
 #![expect(unsafe_code, reason = "SQLite is C; each block says why it holds")]
 
@@ -22,27 +22,27 @@ use std::{
 use kernel::{StoreError, StoreResult};
 use libsqlite3_sys as ffi;
 
-/// Instructions of SQLite's virtual machine between two looks at the limit: about 20 µs.
+/// Instructions of SQLite's virtual machine between two checks of the limit: about 20 µs.
 const INSTRUCTIONS: c_int = 1_000;
 
-/// When the statements of a unit of work are stopped.
+/// When to stop the statements of a unit of work.
 #[derive(Clone)]
 pub(super) struct Limit {
     deadline: Instant,
-    /// Set when nobody waits for the result any more.
+    /// Set when the caller has gone away.
     abandoned: Arc<AtomicBool>,
 }
 
 /// Why statements were stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StopReason {
-    /// They took longer than they may.
+    /// They exceeded the time limit.
     Late,
-    /// Nobody waits for the result any more.
+    /// The caller has gone away.
     Abandoned,
 }
 
-/// The limit of the work on this thread, and whether it stopped something.
+/// The limit of this thread's work, and why a statement was stopped, if one was.
 struct BoundLimit {
     limit: Limit,
     stopped: Option<StopReason>,
@@ -65,9 +65,9 @@ impl Limit {
     }
 }
 
-/// Runs `work` on this thread; its statements are stopped when the limit has passed. Says whether one was.
+/// Runs `work` on this thread and stops its statements when the limit has passed. Also returns why one was stopped.
 pub(super) fn within<T>(limit: Limit, work: impl FnOnce() -> T) -> (T, Option<StopReason>) {
-    /// Removes the limit also when the work panics: the thread is used again.
+    /// Removes the limit even if the work panics, because the thread is reused.
     struct ClearOnDrop;
     impl Drop for ClearOnDrop {
         fn drop(&mut self) {
@@ -80,10 +80,10 @@ pub(super) fn within<T>(limit: Limit, work: impl FnOnce() -> T) -> (T, Option<St
     (done, BOUND.with_borrow(|bound| bound.as_ref().and_then(|bound| bound.stopped)))
 }
 
-/// Installs the handler on every connection that is opened from now on.
+/// Installs the handler on every connection opened from now on.
 pub(super) fn install() -> StoreResult<()> {
     static INSTALLED: OnceLock<c_int> = OnceLock::new();
-    // SAFETY: `on_open` has the signature of an automatic extension and, as a function, lives for ever.
+    // SAFETY: `on_open` has the signature of an automatic extension and, as a function, lives forever.
     let code = *INSTALLED.get_or_init(|| unsafe { ffi::sqlite3_auto_extension(Some(on_open)) });
     if code == ffi::SQLITE_OK {
         Ok(())
@@ -98,12 +98,12 @@ unsafe extern "C" fn on_open(
     _: *mut *mut c_char,
     _: *const ffi::sqlite3_api_routines,
 ) -> c_int {
-    // SAFETY: SQLite passes a valid, open connection; `on_progress` lives for ever and takes no argument of ours.
+    // SAFETY: SQLite passes a valid, open connection; `on_progress` lives forever and takes no argument of ours.
     unsafe { ffi::sqlite3_progress_handler(db, INSTRUCTIONS, Some(on_progress), null_mut()) };
     ffi::SQLITE_OK
 }
 
-/// Called by SQLite while a statement runs, on the thread that runs it: anything but 0 stops the statement.
+/// Called by SQLite on the thread that runs a statement. Any result but 0 stops the statement.
 unsafe extern "C" fn on_progress(_: *mut c_void) -> c_int {
     let asked = BOUND.try_with(|bound| {
         let Ok(mut bound) = bound.try_borrow_mut() else { return false };

@@ -1,4 +1,4 @@
-//! SQLite: one thread that writes, several connections that read.
+//! SQLite: one thread writes, several connections read.
 
 mod interrupt;
 mod opening;
@@ -36,19 +36,20 @@ use crate::{
 /// A database file.
 pub(crate) struct Sqlite {
     path: PathBuf,
-    /// The migrations that opening it applied.
+    /// The migrations applied on opening.
     pub(crate) applied: Vec<String>,
-    /// Where units of work that change something run.
+    /// Runs units of work that write.
     pub(crate) writer: Arc<Writer>,
-    /// Where those that change nothing run.
+    /// Runs units of work that only read.
     pub(crate) readers: Arc<Readers>,
     pub(crate) large_changes: Arc<LargeChanges>,
-    /// For look-ups of one row by its key, done where they are asked for: a hop would cost more than they do.
+    /// A connection for lookups of one row by key. They run on the calling thread, because a hop to another would
+    /// cost more.
     nearby: Mutex<Option<SqliteConn>>,
 }
 
 impl Sqlite {
-    /// Opens the file, which is made and brought to the present schema where necessary.
+    /// Opens the file, creating and migrating it if necessary.
     pub(crate) fn open(path: &Path, entry_keys: EntryKeys) -> StoreResult<Self> {
         let mut conn = open(path, "")?;
         wal::turn_on(&mut conn)?;
@@ -66,7 +67,7 @@ impl Sqlite {
         })
     }
 
-    /// The same database with a connection of its own for look-ups.
+    /// Returns a handle to the same database with its own connection for lookups.
     pub(crate) fn for_this_runtime(&self) -> Self {
         Self {
             path: self.path.clone(),
@@ -78,7 +79,7 @@ impl Sqlite {
         }
     }
 
-    /// What the readers and the writer look like.
+    /// Returns metrics of the readers and the writer.
     pub(crate) fn pool_metrics(&self) -> PoolMetrics {
         let (open, idle, max) = self.readers.counts();
         let queue = QueueStatus::sum;
@@ -93,13 +94,13 @@ impl Sqlite {
         PoolMetrics { open, idle, max, queues, scans: scans.scan_metrics(), wal_bytes }
     }
 
-    /// Whether it can be read, and changes can be kept.
+    /// Checks that the file can be read and written.
     pub(crate) async fn check(&self) -> StoreResult<()> {
         self.across(async |across| across.nothing().await)?;
         self.writer.check().await
     }
 
-    /// The file, for a connection of somebody's own.
+    /// Returns the file's path.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -119,7 +120,7 @@ impl Sqlite {
     }
 }
 
-/// A unit of work that sees one moment, on a connection of its own.
+/// Starts a unit of work with a snapshot on a connection of its own.
 pub(crate) fn moment(path: &Path, tenant: TenantId) -> StoreResult<Tx> {
     let mut conn = open(path, "PRAGMA query_only = ON;")?;
     conn.batch_execute("BEGIN").map_err(store_error)?;

@@ -1,4 +1,4 @@
-//! Connections to a database file, and work on them that waits for nothing else.
+//! Opens connections to a database file, and runs work on them without suspending.
 
 use std::path::Path;
 
@@ -12,15 +12,16 @@ use crate::{
     sqlite_conn::{Inline, SqliteConn},
 };
 
-/// A unit of work has to do without anything that takes time of its own.
+/// A unit of work on SQLite must not await anything but storage.
 pub(crate) const WAITED: StoreError = StoreError::Aborted("it waited for something other than storage");
 
-/// Runs a future that waits for nothing but SQLite, whose statements are done when they are asked for.
+/// Runs a future that awaits only SQLite, whose statements complete immediately. Returns `None` if it awaits anything
+/// else.
 pub(crate) fn at_once<T>(work: impl Future<Output = T>) -> Option<T> {
     work.now_or_never()
 }
 
-/// Opens a file; `more` are further pragmas.
+/// Opens a file; `more` holds further pragmas.
 pub(crate) fn open(path: &Path, more: &str) -> StoreResult<SqliteConnection> {
     let unavailable = |error| StoreError::Unavailable(Box::new(error));
     interrupt::install()?;
@@ -33,7 +34,7 @@ pub(crate) fn open(path: &Path, more: &str) -> StoreResult<SqliteConnection> {
     Ok(conn)
 }
 
-/// Opens a file for reading.
+/// Opens a read-only connection.
 pub(crate) fn open_reader(path: &Path) -> StoreResult<SqliteConn> {
     Ok(SqliteConn::with_runtime(open(path, "PRAGMA query_only = ON;")?, Inline))
 }

@@ -1,4 +1,4 @@
-//! Reading: a unit of work is one hop to a thread that may block; a scan has a thread of its own.
+//! Reads. A unit of work runs on a blocking thread of the runtime; a scan has a thread of its own.
 
 use std::{
     path::{Path, PathBuf},
@@ -29,13 +29,13 @@ use crate::{
     sqlite_conn::SqliteConn,
 };
 
-/// Connections that read at the same time.
+/// Maximum number of concurrent reading connections.
 const READERS: usize = 8;
-/// Those of them that scans may take: the other half is for reads that an index answers.
+/// Connections that scans may use. The other half is for indexed reads.
 const SCANNERS: usize = READERS / 2;
-/// How long a unit of work waits for one.
+/// How long a unit of work waits for a connection.
 const WAIT: Duration = Duration::from_secs(3);
-/// How long a unit of work may take, as on PostgreSQL.
+/// Time limit of a unit of work.
 const LIMIT: Duration = Duration::from_secs(4);
 
 pub(crate) struct Readers {
@@ -47,7 +47,7 @@ pub(crate) struct Readers {
     pub(super) scans: Arc<Scans>,
 }
 
-/// Stops the unit of work of a future that is dropped.
+/// Stops the unit of work when its future is dropped.
 struct AbandonOnDrop(Arc<AtomicBool>);
 
 impl Drop for AbandonOnDrop {
@@ -68,13 +68,13 @@ impl Readers {
         }
     }
 
-    /// Connections that are open, those of them that nobody uses, and how many there may be.
+    /// Returns the number of open and idle connections, and the maximum.
     pub(super) fn counts(&self) -> (usize, usize, usize) {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).len();
         (idle + READERS - self.permits.available_permits(), idle, READERS)
     }
 
-    /// Runs a read that an index answers. It ends early when its future is dropped.
+    /// Runs an indexed read. It stops early when its future is dropped.
     pub(crate) async fn run<T: Send + 'static, E: Failure>(
         self: &Arc<Self>,
         tenant: TenantId,
@@ -83,7 +83,7 @@ impl Readers {
         self.on_a_thread(tenant, LIMIT, None, work).await
     }
 
-    /// Runs a scan when it is its turn.
+    /// Runs a scan when it gets its turn.
     pub(crate) async fn scan<T: Send + 'static, E: Failure>(
         self: &Arc<Self>,
         tenant: TenantId,
@@ -111,7 +111,7 @@ impl Readers {
         let abandoning = AbandonOnDrop(Arc::clone(&abandoned));
         let is_scan = turn.is_some();
         let (answer, answered) = oneshot::channel();
-        // Where its client hangs up, this ends at SQLite's next look at the limit; the connection always comes back.
+        // If the client disconnects, SQLite stops at its next check of the limit. The connection is always returned.
         let read = move || {
             let result = readers.on_this_thread(tenant, Limit::new(limit, abandoned), limit, turn, work);
             drop(permit);
@@ -168,8 +168,8 @@ impl Readers {
     }
 }
 
-/// Lets everything else have the processor first: a scan may wait for it, a look-up by key should not. It holds for the
-/// life of the thread, so a scan has a thread of its own.
+/// Lowers the thread's priority, so that scans yield to lookups. The setting lasts as long as the thread, which is
+/// why a scan has its own.
 fn lower_priority() {
     #[cfg(target_os = "linux")]
     let _refused = rustix::process::nice(10);

@@ -1,7 +1,7 @@
 //! The write-ahead log and its size.
 //!
-//! A reader that sees one moment for long, such as an export, keeps SQLite from using the log again from its beginning:
-//! the file grows with every write, and stays as large when the reader is gone.
+//! A long-running snapshot, such as an export, keeps SQLite from restarting the log: the file grows with every write
+//! and keeps its size after the snapshot ends.
 
 use std::{
     ffi::OsString,
@@ -14,12 +14,12 @@ use kernel::{StoreError, StoreResult};
 
 use crate::error::store_error;
 
-/// Bytes from which on the file is worth shrinking: twice what SQLite lets it grow to between two checkpoints.
+/// File size, in bytes, from which shrinking is worthwhile: twice what SQLite allows between two checkpoints.
 const LARGE: u64 = 8 << 20;
 
-/// Turns on the write-ahead log, once for the life of the file, and bounds what it keeps when it begins anew. While
-/// another program does the same to a new file, SQLite refuses at once instead of waiting as it does for every other
-/// lock.
+/// Enables the write-ahead log, which is permanent for the file, and limits the size that it keeps when it restarts.
+/// If another program does the same to a new file, SQLite fails at once instead of waiting for the lock, so this
+/// retries.
 pub(super) fn turn_on(conn: &mut SqliteConnection) -> StoreResult<()> {
     let mut tries = 0;
     let statements = format!("PRAGMA journal_mode = WAL; PRAGMA journal_size_limit = {LARGE}");
@@ -32,7 +32,7 @@ pub(super) fn turn_on(conn: &mut SqliteConnection) -> StoreResult<()> {
     }
 }
 
-/// Returns the bytes of the log's file.
+/// Returns the size of the log file in bytes.
 pub(super) fn size(database: &Path) -> u64 {
     std::fs::metadata(file_of(database)).map_or(0, |file| file.len())
 }
@@ -43,8 +43,9 @@ fn file_of(database: &Path) -> PathBuf {
     name.into()
 }
 
-/// Makes the log small again where it is large. First what it holds is written to the database beside all others; only
-/// then, for a moment, writers wait. Where somebody still needs the log, it stays: the next checkpoint bounds it.
+/// Shrinks the log if it is large. A passive checkpoint first copies the log to the database without blocking, so
+/// that writers wait only briefly for the truncation. If a reader still needs the log, it stays until a later
+/// checkpoint.
 pub(crate) fn shrink_wal(database: &Path) {
     if size(database) <= LARGE {
         return;

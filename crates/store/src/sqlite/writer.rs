@@ -1,9 +1,9 @@
-//! Writing: one thread owns the writing connection and gathers what waits into one commit.
+//! Writes. One thread owns the writing connection and groups waiting units of work into one commit.
 //!
-//! `synchronous=FULL` makes every commit wait for the disk. So each unit of work runs in a savepoint of
-//! its own, all that have arrived meanwhile share one transaction, and everybody is answered after its
-//! COMMIT. A refused or panicking unit rolls back alone while its neighbours commit; one whose client
-//! is gone before its turn is skipped. Nobody lingers: with nobody waiting, it commits.
+//! `synchronous=FULL` makes every commit wait for the disk. Therefore each unit of work runs in its own savepoint,
+//! all that have arrived meanwhile share one transaction, and each is answered after its COMMIT. A failed or
+//! panicking unit rolls back alone while the others commit. A unit whose client is gone before its turn is skipped.
+//! If no unit waits, the thread commits at once.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -35,54 +35,54 @@ use crate::{
     webhooks::WokenSubscriptions,
 };
 
-/// Units of work that share one commit at most, so that the first does not wait for ever.
+/// Maximum number of units of work per commit, so that the first does not wait too long.
 const BATCH: usize = 256;
-/// How long a unit of work may wait and take.
+/// How long a unit of work may wait and run.
 const LIMIT: Duration = Duration::from_secs(8);
-/// Units of work that may wait; more are refused at once.
+/// Maximum number of waiting units of work. More are rejected at once.
 const QUEUE: usize = 4096;
 
-/// What to tell the one who waits, when it is known whether the transaction was committed.
+/// Sends the result to the caller once it is known whether the transaction was committed.
 type Answer = Box<dyn FnOnce(Result<(), &StoreError>) + Send>;
-/// A unit of work: takes the connection and gives it back.
+/// A unit of work. Takes the connection and returns it.
 type WriteUnit = Box<dyn FnOnce(SqliteConn) -> UnitOutcome + Send>;
 
-/// What a unit of work leaves behind.
+/// The result of a unit of work.
 struct UnitOutcome {
     conn: SqliteConn,
-    /// Whether the transaction still stands: SQLite ends it by itself when the disk is full or fails.
+    /// Whether the transaction is still open. SQLite rolls it back itself if the disk is full or fails.
     state: StoreResult<()>,
-    /// Whether the unit of work failed, for whatever reason.
+    /// Whether the unit of work failed, for any reason.
     failed: bool,
-    /// `None`: the client was gone before its turn, nothing was done.
+    /// `None` if the client was gone before its turn and nothing was done.
     answer: Option<Answer>,
 }
 
 pub(crate) struct Writer {
-    /// `None` when it ends.
+    /// `None` during shutdown.
     units: Option<mpsc::SyncSender<WriteUnit>>,
     thread: Option<JoinHandle<()>>,
     pub(super) waiting: Arc<QueueStatus>,
     path: PathBuf,
     /// See [`Disk`].
     failing: Arc<AtomicBool>,
-    /// Who is told of what is committed.
+    /// Notified of committed work.
     pub(crate) news: Wakeups,
-    /// Make the MACs of audit entries.
+    /// Keys for the MACs of audit entries.
     entry_keys: EntryKeys,
 }
 
-/// Where it writes, and whether changes can be kept there. A full disk fails some changes before their commit,
-/// and then a commit of nothing is well: so units of work that fail ask for room.
+/// The state of the disk. A full disk can fail changes before their commit, while an empty commit still succeeds. So
+/// after a failed unit of work the free space is checked.
 struct Disk {
     path: PathBuf,
     failing: Arc<AtomicBool>,
 }
 
-/// Bytes that changes of a usual size need.
+/// Bytes of free space that changes of a usual size need.
 const ROOM: u64 = 1 << 20;
 
-/// Whether the disk has no room for changes; where it does not say, it has.
+/// Returns whether the disk has no room for changes. Unknown free space counts as enough.
 fn is_full(path: &Path) -> bool {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let space = rustix::fs::statvfs(folder.unwrap_or(Path::new(".")));
@@ -90,7 +90,7 @@ fn is_full(path: &Path) -> bool {
 }
 
 impl Drop for Writer {
-    /// Waits until the thread has written what was handed to it and has closed the database.
+    /// Waits until the thread has written all queued work and closed the database.
     fn drop(&mut self) {
         self.units = None;
         if let Some(thread) = self.thread.take() {
@@ -100,7 +100,7 @@ impl Drop for Writer {
 }
 
 impl Writer {
-    /// Starts the thread. It ends when the last handle is dropped.
+    /// Starts the thread, which ends when the last handle is dropped.
     pub(super) fn start(conn: SqliteConn, path: &Path, entry_keys: EntryKeys) -> StoreResult<Self> {
         let (units, inbox) = mpsc::sync_channel::<WriteUnit>(QUEUE);
         let failing = Arc::new(AtomicBool::new(false));
@@ -120,8 +120,8 @@ impl Writer {
         })
     }
 
-    /// Whether changes can be kept. After a commit that failed, as on a full disk, it is tried again with a
-    /// change of nothing: so that the answer turns good again without anybody having to lose a change first.
+    /// Checks whether changes can be written. After a failed commit, for example on a full disk, it tries a write
+    /// that changes nothing, so that the check recovers without risking a client's change.
     pub(super) async fn check(&self) -> StoreResult<()> {
         if !self.failing.load(Ordering::Acquire) {
             return Ok(());
@@ -131,7 +131,7 @@ impl Writer {
         }
         let (answer, answered) = oneshot::channel();
         let unit: WriteUnit = Box::new(move |mut conn| {
-            // Written to the log like any other page.
+            // Changes nothing, but is written to the log.
             let state = sql(&mut conn, "PRAGMA user_version = 0");
             let tell = move |committed: Result<(), &StoreError>| {
                 let _gone = answer.send(committed.map_err(lost));
@@ -174,7 +174,7 @@ impl Writer {
                     Err(error) if result.is_ok() => Err(lost(error).into()),
                     _ => result,
                 };
-                // The client may be gone; then there is nobody to tell.
+                // The client may be gone.
                 let _gone = answer.send(result);
             };
             UnitOutcome { conn, state, failed, answer: Some(Box::new(tell)) }
@@ -182,7 +182,7 @@ impl Writer {
         self.send(unit)?;
         match timeout(LIMIT, answered).await {
             Ok(answer) => answer.unwrap_or_else(|_| Err(writer_gone().into())),
-            // Its answer is closed now: where it has not begun, it never will.
+            // The answer's channel is closed now, so a unit that has not started is skipped.
             Err(_) => Err(StoreError::Unavailable("the change was not written in time".into()).into()),
         }
     }
@@ -196,13 +196,14 @@ fn lost(error: &StoreError) -> StoreError {
     StoreError::Unavailable(format!("the commit failed: {error}").into())
 }
 
-/// Runs the writing thread.
+/// Runs the writer thread.
 fn write_all(mut conn: SqliteConn, inbox: &mpsc::Receiver<WriteUnit>, disk: &Disk) {
     while let Ok(first) = inbox.recv() {
         let mut state = sql(&mut conn, "BEGIN IMMEDIATE");
         if let Err(error) = &state {
             disk.failing.store(true, Ordering::Release);
-            // Somebody else writes, and for long. All that waited as long are told now, not one after the other.
+            // Another program has locked the database for long. All waiting units fail now instead of one after the
+            // other.
             let waited = inbox.try_iter().take(BATCH).count();
             tracing::error!(%error, units = waited + 1, "no transaction can be begun; its units of work are refused");
             continue;
@@ -221,7 +222,7 @@ fn write_all(mut conn: SqliteConn, inbox: &mpsc::Receiver<WriteUnit>, disk: &Dis
         disk.failing.store(committed.is_err() || (failed && is_full(&disk.path)), Ordering::Release);
         if let Err(error) = &committed {
             tracing::error!(%error, units = answers.len(), "a commit failed; its units of work are lost and told so");
-            // SQLite has rolled back by itself after some errors; then there is nothing to roll back.
+            // SQLite has rolled back by itself after some errors. Then this fails harmlessly.
             let _not_open = sql(&mut conn, "ROLLBACK");
         }
         for answer in answers {
@@ -230,7 +231,7 @@ fn write_all(mut conn: SqliteConn, inbox: &mpsc::Receiver<WriteUnit>, disk: &Dis
     }
 }
 
-/// Runs one unit of work in a savepoint. The second part says whether the transaction around it still stands.
+/// Runs one unit of work in a savepoint. The second result tells whether the surrounding transaction is still open.
 fn savepoint<T, E: From<StoreError>>(
     mut conn: SqliteConn,
     ctx: &Ctx,

@@ -1,4 +1,4 @@
-//! Challenges that wait for an answer, and tokens that wait for their one use.
+//! Step-up challenges and single-use step-up tokens.
 
 pub(crate) mod grant_row;
 
@@ -34,7 +34,7 @@ struct ChallengeRow {
     wrong_answers: i64,
 }
 
-/// Forgets the challenges and takes back the unused tokens whose rows fit: how many tokens that were.
+/// Deletes the matching challenges and revokes the matching unused tokens. Returns the number of tokens.
 macro_rules! take_back {
     ($tx:expr, $at:expr, $of:expr) => {{
         let (tx, (asked, given)) = ($tx, $of);
@@ -163,7 +163,7 @@ impl StepUpStore for Tx {
 }
 
 impl Tx {
-    /// Whether a session has proved its user's presence since `since`: a step-up token was issued to it then, used or not.
+    /// Returns whether a step-up token was issued to the session after `since`, used or not.
     pub async fn has_stepped_up(&mut self, session: &str, since: Timestamp) -> StoreResult<bool> {
         let query = rows::table
             .filter(rows::tenant_id.eq(self.tenant.as_str()))
@@ -175,7 +175,7 @@ impl Tx {
         Ok(found.is_some())
     }
 
-    /// Takes back what was not used in a session that is over, and forgets its challenges.
+    /// Revokes the unused tokens of an ended session, and deletes its challenges.
     pub(crate) async fn end_step_ups(&mut self, session: &str, at: Timestamp) -> StoreResult<usize> {
         let of_session = (challenges::session_id.eq(session), rows::session_id.eq(session));
         take_back!(self, at, of_session)

@@ -1,4 +1,4 @@
-//! The rows of tokens.
+//! Rows of tokens.
 
 use chrono::NaiveDateTime;
 use credentials::{PatPolicy, SignInPolicy};
@@ -48,12 +48,12 @@ impl TryFrom<PatRow> for Pat {
     }
 }
 
-/// What a tenant's policy allows of its people's tokens.
+/// The limits that a tenant's policy sets for its users' tokens.
 pub fn pat_limits(policy: &SignInPolicy) -> Limits {
     let PatPolicy { max_days, allowed_scopes } = policy.pats();
     let unlimited = Limits::default();
     let allowed = match allowed_scopes {
-        // A scope that this version does not know allows nothing.
+        // A scope unknown to this version grants nothing.
         Some(names) => names.iter().filter_map(|name| name.parse().ok()).collect(),
         None => unlimited.allowed,
     };

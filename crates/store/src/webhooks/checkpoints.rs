@@ -1,4 +1,4 @@
-//! Checkpoints of audit logs, told to those who keep them elsewhere.
+//! Publishes audit log checkpoints to webhooks whose receivers keep them.
 
 use ::webhooks::{EventId, Payload, PayloadActor, PayloadResource};
 use audit::{EventData, Unaudited, events::audit_log::AuditCheckpointPublished, log::Checkpoint};
@@ -23,8 +23,8 @@ use crate::{
 const CODE: &str = AuditCheckpointPublished::CODE;
 
 impl Across {
-    /// The next tenant, in order of ids, that wants to be told of checkpoints, and whose log has grown since it was told
-    /// last, at this time or before.
+    /// Returns the next tenant by id with subscribers to checkpoints, whose log has grown since the last publication,
+    /// which was at `due_since` or earlier.
     pub async fn next_to_publish(
         &mut self,
         after: Option<&TenantId>,
@@ -45,7 +45,7 @@ impl Across {
 }
 
 impl Tx {
-    /// Tells the newest checkpoint to those who want to know, unless somebody else has meanwhile.
+    /// Publishes the newest checkpoint to subscribers, unless another instance has done so.
     pub async fn publish_checkpoint(&mut self, ctx: &Ctx, due_since: Timestamp) -> StoreResult<()> {
         let tenant = self.tenant.as_str().to_owned();
         let log =

@@ -1,4 +1,4 @@
-//! Attempts as they are kept, listed and asked for again.
+//! Lists delivery attempts and loads their payloads.
 
 use std::collections::HashMap;
 
@@ -17,18 +17,18 @@ use crate::{
     schema::{audit_entries as entries, webhook_deliveries as rows},
 };
 
-/// How an attempt stands.
+/// The status of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeliveryStatus {
     /// It has no outcome yet.
     Pending,
-    /// The receiver has it.
+    /// The receiver accepted it.
     Succeeded,
-    /// The receiver has it not.
+    /// The receiver did not accept it.
     Failed,
 }
 
-/// One attempt, as it is shown.
+/// An attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delivered {
     /// `dlv_…`
@@ -39,21 +39,21 @@ pub struct Delivered {
     pub event_type: String,
     /// Number of the attempt, from 1.
     pub attempt: i64,
-    /// How it stands.
+    /// The status.
     pub status: DeliveryStatus,
-    /// Whether no other follows by itself.
+    /// Whether no automatic retry follows.
     pub is_final: bool,
-    /// The status of the answer.
+    /// The HTTP status of the response.
     pub http_status: Option<i64>,
-    /// Why there was none.
+    /// Why there was no response.
     pub error: Option<String>,
-    /// How long it took.
+    /// Duration in milliseconds.
     pub duration_ms: Option<i64>,
-    /// The beginning of the answer.
+    /// The beginning of the response body.
     pub response_body: Option<Vec<u8>>,
     /// When it was sent.
     pub attempted_at: Option<Timestamp>,
-    /// When it will be, or the one after it.
+    /// When it or the next retry is due.
     pub next_attempt_at: Option<Timestamp>,
 }
 
@@ -82,7 +82,7 @@ impl From<DeliveryRow> for Delivered {
     }
 }
 
-/// The id of an event, and what is sent of it.
+/// Returns the id of an event and its payload.
 pub fn event_payload(tenant: &str, entry: audit::StoredEntry) -> StoreResult<(String, bytes::Bytes)> {
     let event_id = event_of(&entry.id);
     let data =
@@ -101,7 +101,7 @@ pub fn event_payload(tenant: &str, entry: audit::StoredEntry) -> StoreResult<(St
 }
 
 impl Tx {
-    /// The newest attempts of a subscription, so many at most.
+    /// Returns a subscription's newest attempts, at most `limit`.
     pub async fn deliveries(&mut self, id: &SubscriptionId, limit: i64) -> StoreResult<Vec<Delivered>> {
         let query = rows::table
             .filter(rows::tenant_id.eq(self.tenant.as_str()))
@@ -121,7 +121,7 @@ impl Tx {
         read!(self, c => query.select(DeliveryRow::as_select()).first(c).await.optional())
     }
 
-    /// What is sent by an attempt, or was; `None` where there is no such attempt, or its event is not kept any more.
+    /// Returns the payload of an attempt. `None` if the attempt does not exist or its event is no longer kept.
     pub async fn delivery_body(
         &mut self,
         of: &SubscriptionId,
@@ -135,13 +135,13 @@ impl Tx {
         entry.map(|entry| Ok(event_payload(self.tenant.as_str(), entry)?.1)).transpose()
     }
 
-    /// Attempts with what they send.
+    /// Loads the payloads of attempts.
     pub(super) async fn attempts(&mut self, found: Vec<DeliveryRow>) -> StoreResult<Vec<Attempt>> {
         let ids: Vec<String> =
             found.iter().filter(|row| row.payload.is_none()).map(|row| entry_of(&row.event_id)).collect();
         let mut bodies: HashMap<String, audit::StoredEntry> = HashMap::new();
         if !ids.is_empty() {
-            // Not joined: see `unsealed`.
+            // No join, for the same reason as in `unsealed`.
             let query = entries::table
                 .filter(entries::tenant_id.eq(self.tenant.as_str()))
                 .filter(entries::id.eq_any(&ids));

@@ -1,4 +1,4 @@
-//! The row of an attempt.
+//! The row of a delivery attempt.
 
 use ::webhooks::{DeliveryId, SubscriptionId};
 use chrono::NaiveDateTime;
@@ -28,7 +28,7 @@ pub(crate) struct DeliveryRow {
     pub(crate) next_at: Option<NaiveDateTime>,
 }
 
-/// The statement that keeps an attempt, for a connection of either database.
+/// Inserts an attempt, on a connection to either database.
 macro_rules! insert_delivery {
     ($row:expr, $conn:expr) => {
         diesel_async::RunQueryDsl::execute(
@@ -41,7 +41,7 @@ macro_rules! insert_delivery {
 pub(crate) use insert_delivery;
 
 impl DeliveryRow {
-    /// An attempt that is to be sent as soon as can be.
+    /// Creates an attempt that is due at once.
     pub(crate) fn fresh(
         ctx: &Ctx,
         subscription: &SubscriptionId,
@@ -69,12 +69,12 @@ impl DeliveryRow {
     }
 }
 
-/// The event that an entry is of.
+/// Returns the event id of an audit entry.
 pub(crate) fn event_of(entry_id: &str) -> String {
     format!("evt_{}", entry_id.split_once('_').map_or("", |(_, key)| key))
 }
 
-/// The entry that an event is of.
+/// Returns the audit entry id of an event.
 pub(crate) fn entry_of(event_id: &str) -> String {
     format!("aud_{}", event_id.split_once('_').map_or("", |(_, key)| key))
 }

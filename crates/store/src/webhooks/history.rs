@@ -1,4 +1,4 @@
-//! What was: events sent again, counts by the hour, and attempts whose time to be kept is over.
+//! Replays past events, counts attempts by hour, and purges old attempts.
 
 use ::webhooks::{Key, Subscription, SubscriptionId};
 use audit::Unaudited;
@@ -19,25 +19,25 @@ use crate::{
     },
 };
 
-/// Events that are sent again at once, at most.
+/// Maximum number of events per replay.
 pub const MAX_REPLAYED: usize = 1_000;
 /// Milliseconds that attempts are kept: 30 days.
 const KEPT: i64 = 30 * 24 * 3_600_000;
-/// Attempts that are taken away at once.
+/// Attempts purged per unit of work.
 const AWAY_AT_ONCE: i64 = 500;
 
-/// Attempts within an hour.
+/// Attempts of one hour.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HourOfDeliveries {
-    /// When it begins.
+    /// Start of the hour.
     pub hour: Timestamp,
-    /// Of them, the receiver has.
+    /// Successful attempts.
     pub succeeded: i64,
-    /// And has not.
+    /// Failed attempts.
     pub failed: i64,
 }
 
-/// An event of the past.
+/// A past event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PastEvent {
     at: Timestamp,
@@ -45,18 +45,19 @@ pub struct PastEvent {
     code: &'static str,
 }
 
-/// Events that were sent again.
+/// The result of a replay.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplaySummary {
     /// Number of events.
     pub count: usize,
-    /// From where to go on, if there were more.
+    /// Where to continue if there are more events.
     pub next_from: Option<Timestamp>,
 }
 
 impl Tx {
-    /// What a subscription wants of a stretch of time (`to` is not in it), the oldest first: [`MAX_REPLAYED`] events and one
-    /// more at most. Each type is looked for by itself, so that a rare one is not looked for in the whole ledger.
+    /// Returns a subscription's events from `from` (inclusive) to `to` (exclusive), oldest first, at most
+    /// [`MAX_REPLAYED`] + 1. Each event type is searched by its index, so that a rare type does not scan the audit
+    /// log.
     pub async fn wanted_of_the_past(
         &mut self,
         subscription: &Subscription,
@@ -86,7 +87,7 @@ impl Tx {
         Ok(found)
     }
 
-    /// Has the subscription told of these again: of [`MAX_REPLAYED`] at most.
+    /// Queues at most [`MAX_REPLAYED`] of these events for delivery.
     pub fn replay_webhook(
         &mut self,
         ctx: &Ctx,
@@ -108,7 +109,7 @@ impl Tx {
         Ok(ReplaySummary { count, next_from })
     }
 
-    /// Attempts of a subscription by the hour, from then on.
+    /// Returns a subscription's attempts by hour, starting at `from`.
     pub async fn hours_of_deliveries(
         &mut self,
         id: &SubscriptionId,
@@ -129,8 +130,8 @@ impl Tx {
         Ok(found.into_iter().map(hour).collect())
     }
 
-    /// Takes away attempts of a subscription that are 30 days old, or all of one that was removed, and that one at last.
-    /// Whether there are more.
+    /// Purges attempts older than 30 days, or all attempts of a deleted subscription and finally the subscription
+    /// itself. Returns whether there are more.
     pub async fn purge_deliveries(&mut self, id: &SubscriptionId, now: Timestamp) -> StoreResult<bool> {
         let tenant = self.tenant.as_str().to_owned();
         let subscription = subscriptions::table.find((&tenant, id.as_str()));
@@ -161,7 +162,7 @@ impl Tx {
             .filter(hours::hour.lt(before.naive()));
         change_unaudited!(self, Unaudited::Delivered, c => diesel::delete(old).execute(c).await)?;
         let has_more = i64::try_from(ids.len()).is_ok_and(|count| count == AWAY_AT_ONCE);
-        // A change that was under way when it was removed may have had a delivery for it: then it is there the next time.
+        // A concurrent change may have added a delivery for the deleted subscription. The next call purges it.
         if is_deleted && ids.is_empty() {
             let queue = queues::table.find((&tenant, id.as_str()));
             change_unaudited!(self, Unaudited::Delivered, c => diesel::delete(queue).execute(c).await)?;
@@ -172,7 +173,7 @@ impl Tx {
 }
 
 impl Across {
-    /// Subscriptions of all tenants in order, those that were removed among them: so many after one.
+    /// Returns at most `most` subscriptions of all tenants after `after`, including deleted ones.
     pub async fn webhooks_after(&mut self, after: Option<&Key>, most: i64) -> StoreResult<Vec<Key>> {
         let (tenant, id) = after.map_or(("", ""), |key| (key.tenant.as_str(), key.subscription.as_str()));
         let later = subscriptions::tenant_id

@@ -1,4 +1,4 @@
-//! Webhooks: subscriptions, the deliveries that each change brings, and what comes of them.
+//! Webhooks: subscriptions, deliveries and their outcomes.
 
 mod checkpoints;
 mod deliveries;

@@ -1,4 +1,4 @@
-//! How a dispatcher finds subscriptions with something due, and takes them.
+//! Finds and leases subscriptions with due deliveries.
 
 use ::webhooks::{Key, Lease, LeaseOutcome, Receiver, SubscriptionId};
 use audit::Unaudited;
@@ -21,16 +21,16 @@ use crate::{
     schema::{webhook_deliveries as rows, webhook_queues as queues, webhook_subscriptions as subscriptions},
 };
 
-/// A subscription with first attempts, and what else is known of it.
+/// A subscription with pending first attempts.
 #[derive(Debug, Clone)]
 pub struct PendingSubscription {
     /// The subscription.
     pub key: Key,
-    /// Whether it may be delivered to: it is enabled, and nobody else does.
+    /// Whether it can be leased: it is enabled, and no other dispatcher has it.
     pub is_open: bool,
 }
 
-/// Subscriptions with retries that are due, since when.
+/// Subscriptions with due retries, and when each became due.
 pub type Retries = Vec<(Timestamp, Key)>;
 
 fn key(tenant: &str, subscription: &str) -> StoreResult<Key> {
@@ -43,7 +43,7 @@ fn key(tenant: &str, subscription: &str) -> StoreResult<Key> {
 }
 
 impl Across {
-    /// The next subscription, in order, with attempts that the schedule knows nothing of.
+    /// Returns the next subscription, in order of tenant and id, with pending first attempts.
     pub async fn next_with_fresh(
         &mut self,
         after: Option<&Key>,
@@ -85,8 +85,8 @@ impl Across {
         Ok(Some(PendingSubscription { key: key(&tenant, &subscription)?, is_open }))
     }
 
-    /// Subscriptions with retries that are due and that nobody else delivers to, those that wait the longest first.
-    /// `after`: where the last look ended, if it did not get to the end.
+    /// Returns subscriptions with due retries that no other dispatcher has leased, longest due first. `after`
+    /// continues a previous call that did not reach the end.
     pub async fn with_retries(
         &mut self,
         lease: &Lease,
@@ -126,11 +126,11 @@ impl Across {
     }
 }
 
-/// URL, secrets, since when nothing has succeeded, and who delivers.
+/// URL, secrets, start of the current failures, and lease owner.
 type ReceiverRow = (String, JsonText, Option<NaiveDateTime>, String);
 
 impl Tx {
-    /// Takes a subscription by compare-and-set; whether it is ours now.
+    /// Leases a subscription by compare-and-set. Returns whether this succeeded.
     pub async fn lease_webhook(&mut self, id: &SubscriptionId, lease: &Lease) -> StoreResult<bool> {
         let now = lease.now.naive();
         let far = lease.now.plus_millis(2 * Lease::LENGTH).naive();
@@ -145,7 +145,7 @@ impl Tx {
         Ok(change_unaudited!(self, Unaudited::Delivered, c => update.execute(c).await)? == 1)
     }
 
-    /// Gives subscriptions back.
+    /// Releases the leases of subscriptions.
     pub async fn release_webhooks(
         &mut self,
         ids: &[SubscriptionId],
@@ -161,7 +161,7 @@ impl Tx {
         Ok(())
     }
 
-    /// Where deliveries go to, and those that are due: of each kind so many at most.
+    /// Returns the receiver and its due deliveries: at most `most` first attempts and `most` retries.
     pub async fn take_webhook(
         &mut self,
         id: &SubscriptionId,

@@ -1,4 +1,4 @@
-//! What comes of attempts, and what follows.
+//! Records the outcomes of attempts and schedules retries.
 
 use audit::Unaudited;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,7 +21,8 @@ use crate::{
     schema::{webhook_deliveries as rows, webhook_hours as hours, webhook_queues as queues},
 };
 
-/// Outcomes of many attempts, in one statement that stays prepared; answers those that had none yet. PostgreSQL's alone.
+/// Stores the outcomes of many attempts with one statement that stays prepared, and returns those that had none
+/// before. PostgreSQL only.
 const RECORD: &str = "UPDATE webhook_deliveries AS d SET due_at = NULL, http_status = r.http_status, error = r.error, duration_ms = r.duration_ms, \
     response_body = r.response_body, attempted_at = r.attempted_at, next_id = r.next_id, next_at = r.next_at \
     FROM unnest($2::text[], $3::text[], $4::bigint[], $5::text[], \
@@ -29,7 +30,7 @@ const RECORD: &str = "UPDATE webhook_deliveries AS d SET due_at = NULL, http_sta
     WHERE d.tenant_id = $1 AND d.subscription_id = r.subscription_id AND d.id = r.id AND d.due_at IS NOT NULL \
     RETURNING d.subscription_id, d.id";
 
-/// When the next retry of a subscription is due: none of one that is disabled.
+/// Computes when a subscription's next retry is due; none if it is disabled.
 const NEXT_RETRY: &str = "UPDATE webhook_queues SET next_retry = (SELECT min(due_at) FROM webhook_deliveries \
     WHERE tenant_id = $1 AND subscription_id = $2 AND NOT is_fresh AND due_at IS NOT NULL) \
     WHERE tenant_id = $1 AND subscription_id = $2 AND EXISTS (SELECT 1 FROM webhook_subscriptions \
@@ -44,7 +45,7 @@ struct RecordedId {
 }
 
 impl Tx {
-    /// Keeps outcomes, and the attempts that follow. Of an attempt that has one already nothing is kept.
+    /// Stores outcomes and the following attempts. An attempt that already has an outcome is skipped.
     pub async fn record_webhooks(&mut self, batch: &Batch) -> StoreResult<()> {
         let recorded = self.store_outcomes(&batch.reports).await?;
         let is_new = |(id, report): &&(SubscriptionId, Report)| {
@@ -77,10 +78,10 @@ impl Tx {
         Ok(())
     }
 
-    /// Finds out when the next retry is due.
+    /// Updates when the next retry is due.
     pub(super) async fn set_next_retry(&mut self, id: &SubscriptionId) -> StoreResult<()> {
         let tenant = self.tenant.as_str().to_owned();
-        // Held by a statement of its own: the next one then sees what whoever held it before has committed.
+        // Locked by a separate statement, so that the next one sees what the previous lock holder committed.
         let queue = queues::table.find((&tenant, id.as_str())).select(queues::lease_owner);
         let _held: Option<String> = lock!(self, for_update, first, queue)?;
         let update = || diesel::sql_query(NEXT_RETRY).bind::<Text, _>(&tenant).bind::<Text, _>(id.as_str());
@@ -88,7 +89,7 @@ impl Tx {
         Ok(())
     }
 
-    /// A subscription is enabled again, as if nothing had failed, or disabled: then no retry is due.
+    /// Clears the failures of a subscription that was enabled or disabled, and updates its next retry.
     pub(super) async fn begin_anew(&mut self, id: &SubscriptionId) -> StoreResult<()> {
         let row = queues::table.find((self.tenant.as_str(), id.as_str()));
         let nothing =
@@ -124,7 +125,8 @@ impl Tx {
         Ok(())
     }
 
-    /// Attempts that had no outcome before: subscription and id, as the first attempts of an event have one id in all.
+    /// Stores outcomes and returns the attempts that had none: subscription and id, because the first attempts of an
+    /// event share one id.
     async fn store_outcomes(
         &mut self,
         reports: &[(SubscriptionId, Report)],
@@ -181,7 +183,7 @@ impl Tx {
             let Some(next) = &report.next else { continue };
             let tenant = self.tenant.as_str().to_owned();
             let of_it = (tenant.as_str(), subscription.as_str(), report.attempt.id.as_str());
-            // The payload of an event that is not in the ledger goes from attempt to attempt.
+            // If the event has no audit entry, its payload is copied to the next attempt.
             let row = rows::table.find(of_it).select((
                 rows::tenant_id,
                 rows::subscription_id,

@@ -1,4 +1,4 @@
-//! Sending an event again because somebody asks for it.
+//! Sends an event again on request.
 
 use ::webhooks::SubscriptionId;
 use audit::Unaudited;
@@ -9,12 +9,12 @@ use kernel::{Ctx, StoreResult};
 use super::{deliveries::Delivered, delivery_row::DeliveryRow};
 use crate::{Tx, db::change_unaudited, prepared::Prepared, schema::webhook_deliveries as rows};
 
-/// Attempts that are walked past to the newest one.
+/// Maximum number of attempts followed to find the newest one.
 const HOPS: usize = 50;
 
 impl Tx {
-    /// Has an event sent again as soon as can be: the attempt that is to come is brought forward, or there is a new one.
-    /// `None` where there is no such attempt. Who asks holds the subscription.
+    /// Sends an event again as soon as possible: a pending attempt is moved forward, or a new one is created. Returns
+    /// `None` if the attempt does not exist. The caller must have locked the subscription.
     pub async fn retry_delivery(
         &mut self,
         ctx: &Ctx,
@@ -28,7 +28,7 @@ impl Tx {
                 (last.is_fresh, last.due_at) = (true, Some(ctx.now.naive()));
                 return Ok(Some(self.outcome_of(of, last)));
             }
-            // It may have got its outcome just now, and one that follows.
+            // It may have received its outcome and a successor in the meantime.
             let current = self.delivery(of, &last.id).await?;
             let Some(next) = current.and_then(|row| row.next_id) else { break };
             let Some(row) = self.delivery(of, &next).await? else { break };
@@ -37,7 +37,7 @@ impl Tx {
         let event = (last.event_id, last.event_type);
         let row = DeliveryRow::fresh(ctx, of, event, (last.attempt + 1, last.payload));
         change_unaudited!(self, Unaudited::Delivered, c => diesel::insert_into(rows::table).values(&row).execute(c).await)?;
-        // Whoever asks by the same attempt once more does not have to walk past all of them.
+        // Links both ends to the new attempt, so that a repeated request does not follow all attempts again.
         for known in [last.id.as_str(), id] {
             let link = rows::table.find((self.tenant.as_str(), of.as_str(), known));
             let link = Prepared(diesel::update(link).set(rows::next_id.eq(Some(row.id.clone()))));
@@ -46,7 +46,7 @@ impl Tx {
         Ok(Some(self.outcome_of(of, row)))
     }
 
-    /// Whether it still has no outcome, and is to be sent now. The one before it says so too.
+    /// Makes a pending attempt due now, also in its predecessor's row. Returns `false` if it has an outcome already.
     async fn bring_forward(
         &mut self,
         ctx: &Ctx,

@@ -76,18 +76,18 @@ impl TryFrom<SubscriptionRow> for Subscription {
     }
 }
 
-/// The types of events there are: what filters are spelled out to.
+/// Returns all event types, for expanding filters.
 fn types() -> Vec<&'static str> {
     audit::events::catalog().codes().collect()
 }
 
-/// What it is told of while it is enabled.
+/// Returns whether an enabled subscription wants an event type.
 fn wants(subscription: &Subscription) -> impl Fn(&str) -> bool {
     |code| subscription.enabled && subscription.wants(code)
 }
 
 impl Tx {
-    /// Spells its filters out: it is told of these types, and of no others.
+    /// Expands the filters to routes: one row for each wanted type.
     async fn route(
         &mut self,
         id: &SubscriptionId,
@@ -113,7 +113,7 @@ impl Tx {
         Ok(())
     }
 
-    /// Subscriptions whose filters were spelled out when there were fewer types of events are given the new ones.
+    /// Adds routes for new event types to subscriptions whose filters were expanded by an older version.
     pub async fn route_again(&mut self) -> StoreResult<()> {
         let types = types();
         let behind = rows::table
@@ -125,7 +125,7 @@ impl Tx {
         let ids: Vec<String> = read!(self, c => behind.load(c).await)?;
         for id in ids {
             let id = id.parse().map_err(|error| corrupt("webhook_subscriptions.id", error))?;
-            // Read once more, and held: somebody may be changing it.
+            // Reads it again with a lock, because it may be changing.
             if let Some(subscription) = SubscriptionStore::subscription(self, &id).await? {
                 self.route(&subscription.id, &types, wants(&subscription)).await?;
                 let row = rows::table.find((self.tenant.as_str(), id.as_str()));
@@ -139,8 +139,8 @@ impl Tx {
 }
 
 impl Across {
-    /// The next tenant, in order of ids, with subscriptions whose filters were spelled out when there were fewer types of
-    /// events. Asks every tenant: for the start of a server.
+    /// Returns the next tenant by id that has subscriptions whose filters were expanded by an older version. Searches
+    /// all tenants: for server start only.
     pub async fn next_to_route(&mut self, after: Option<&TenantId>) -> StoreResult<Option<TenantId>> {
         let query = rows::table
             .filter(rows::tenant_id.gt(after.map_or("", TenantId::as_str)))
@@ -176,7 +176,7 @@ impl SubscriptionStore for Tx {
 
     async fn count_subscriptions(&mut self) -> StoreResult<usize> {
         if self.db.is_writable() {
-            // Who counts to add one waits for the others who do.
+            // Locks the tenant, so that concurrent inserts cannot exceed the limit.
             let tenant = tenants::table.find(self.tenant.as_str()).select(tenants::id);
             let _held: Option<String> = lock!(self, for_update, first, tenant)?;
         }
@@ -220,14 +220,14 @@ impl SubscriptionStore for Tx {
 
     async fn delete_subscription(&mut self, id: &SubscriptionId) -> StoreResult<()> {
         let tenant = self.tenant.as_str().to_owned();
-        // Those too of types that this version of the program does not know.
+        // Includes routes of event types that this version does not know.
         let of_it = routes::table
             .filter(routes::tenant_id.eq(&tenant))
             .filter(routes::subscription_id.eq(id.as_str()));
         change!(self, c => diesel::delete(of_it).execute(c).await)?;
         let queue = queues::table.find((&tenant, id.as_str()));
         change!(self, c => diesel::delete(queue).execute(c).await)?;
-        // Its deliveries are many, and are taken away bit by bit.
+        // There may be many deliveries, so a worker purges them in batches.
         let row = rows::table.find((&tenant, id.as_str()));
         let gone = (rows::is_deleted.eq(true), rows::enabled.eq(false));
         let update = Prepared(diesel::update(row).set(gone));

@@ -1,4 +1,4 @@
-//! A unit of work is whole or nothing, and holds nothing back afterwards.
+//! A unit of work commits completely or not at all, and releases its locks.
 
 use std::{sync::Arc, time::Duration};
 
@@ -18,7 +18,7 @@ fn draft(user_name: &str) -> UserDraft {
     UserDraft::read(&json!({ "userName": user_name, "emails": [format!("{user_name}@x.example")] })).unwrap()
 }
 
-/// Creates a user with its entry, as the server does.
+/// Creates a user with its audit entry.
 async fn create(store: &Store, ctx: Ctx, user_name: &str) -> Result<CreatedUser, scim_core::Error> {
     let draft = draft(user_name);
     let unit = async move |ctx: &Ctx, tx: &mut Tx| {
@@ -34,7 +34,7 @@ async fn create(store: &Store, ctx: Ctx, user_name: &str) -> Result<CreatedUser,
     store.write(ctx, unit).await
 }
 
-/// Users and entries of the tenant.
+/// Counts the tenant's users and audit entries.
 async fn counts(world: &World) -> (u64, usize) {
     let count = async |tx: &mut Tx| {
         let users = tx.find_users(&Query::default(), false).await?.total;
@@ -44,7 +44,7 @@ async fn counts(world: &World) -> (u64, usize) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_many_parallel_creates_of_one_name_one_wins() {
+async fn concurrent_creates_of_one_name_create_one_user() {
     on_both(async |world: World| {
         for round in 0..50 {
             let name = format!("ada-{round}");
@@ -60,7 +60,7 @@ async fn of_many_parallel_creates_of_one_name_one_wins() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_refused_or_panicking_unit_leaves_nothing() {
+async fn failed_or_panicking_unit_is_rolled_back() {
     on_both(async |world: World| {
         let refuse = async |ctx: &Ctx, tx: &mut Tx| {
             scim_core::users::create(ctx, tx, draft("refused"), OnExisting::Answer).await?;
@@ -79,7 +79,7 @@ async fn a_refused_or_panicking_unit_leaves_nothing() {
         assert!(matches!(aborted, Err(scim_core::Error::Store(StoreError::Aborted(_)))), "{aborted:?}");
 
         assert_eq!(counts(&world).await, (0, 0));
-        // Nothing is locked: the same names can be written at once.
+        // No lock remains: the same names can be written at once.
         create(&world.store, world.ctx(), "refused").await.unwrap();
         create(&world.store, world.ctx(), "panics").await.unwrap();
         assert_eq!(counts(&world).await, (2, 2));
@@ -88,7 +88,7 @@ async fn a_refused_or_panicking_unit_leaves_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn neighbours_of_a_failing_unit_are_kept() {
+async fn units_next_to_a_failing_one_are_committed() {
     on_both(async |world: World| {
         let units = (0..40).map(|number| {
             let (store, ctx) = (&world.store, world.ctx());
@@ -112,9 +112,9 @@ async fn neighbours_of_a_failing_unit_are_kept() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_cancelled_unit_leaves_nothing_and_holds_no_lock() {
+async fn cancelled_unit_is_rolled_back_and_releases_locks() {
     on_both(async |world: World| {
-        // Parked in the middle of its transaction, after its insert.
+        // Suspended in the middle of its transaction, after its insert.
         let parked = Arc::new(tokio::sync::Notify::new());
         let reached = parked.clone();
         let unit = async move |ctx: &Ctx, tx: &mut Tx| {
@@ -125,13 +125,13 @@ async fn a_cancelled_unit_leaves_nothing_and_holds_no_lock() {
         };
         tokio::select! {
             done = world.store.write(world.ctx(), unit) => {
-                // SQLite's writer waits for nobody: it refuses such a unit of work itself.
+                // SQLite's writer rejects a unit of work that awaits anything but storage.
                 assert_eq!(world.kind, Kind::Sqlite);
                 assert!(matches!(done, Err(scim_core::Error::Store(StoreError::Aborted(_)))), "{done:?}");
             }
             () = async { parked.notified().await; tokio::task::yield_now().await }, if world.kind == Kind::Postgres => {}
         }
-        // With the lock of the cancelled one this would wait for it until `lock_timeout`.
+        // If the cancelled unit still held its lock, this would wait until `lock_timeout`.
         let again = tokio::time::timeout(Duration::from_secs(4), create(&world.store, world.ctx(), "ada")).await;
         assert!(matches!(again, Ok(Ok(CreatedUser::New(_)))), "{again:?}");
         assert_eq!(counts(&world).await, (1, 1));
@@ -140,7 +140,7 @@ async fn a_cancelled_unit_leaves_nothing_and_holds_no_lock() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_unit_for_reading_refuses_to_change() {
+async fn read_only_unit_cannot_write() {
     on_both(async |world: World| {
         let ctx = world.ctx();
         let user = scim_core::User::new(&ctx, draft("ada")).unwrap();
@@ -153,7 +153,7 @@ async fn a_unit_for_reading_refuses_to_change() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_change_that_calls_itself_none_is_refused() {
+async fn change_declared_as_none_is_refused() {
     on_both(async |world: World| {
         let silent = async |ctx: &Ctx, tx: &mut Tx| {
             scim_core::users::create(ctx, tx, draft("ada"), OnExisting::Answer).await?;
@@ -167,7 +167,7 @@ async fn a_change_that_calls_itself_none_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn writers_that_cannot_begin_are_told_and_the_next_are_served() {
+async fn writes_during_a_lock_fail_and_later_ones_succeed() {
     let world = crate::support::world(Kind::Sqlite).await;
     let mut other = world.raw_sqlite();
     diesel::connection::SimpleConnection::batch_execute(&mut other, "BEGIN IMMEDIATE").unwrap();
@@ -178,7 +178,7 @@ async fn writers_that_cannot_begin_are_told_and_the_next_are_served() {
         matches!(done, Err(scim_core::Error::Store(StoreError::Unavailable(_))))
     };
     assert!(refused.iter().all(unavailable), "{refused:?}");
-    // The first waits alone; those that came meanwhile are told together, at the latest after a second wait.
+    // The first waits alone. Units that arrived meanwhile fail together, at the latest after a second wait.
     assert!(start.elapsed() < Duration::from_secs(40), "{:?}", start.elapsed());
     diesel::connection::SimpleConnection::batch_execute(&mut other, "ROLLBACK").unwrap();
     assert!(create(&world.store, world.ctx(), "ada").await.is_ok());
@@ -186,7 +186,7 @@ async fn writers_that_cannot_begin_are_told_and_the_next_are_served() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn many_may_open_a_new_database_at_once() {
+async fn new_database_can_be_opened_concurrently() {
     let database = TestDatabase::new(Kind::Sqlite).await;
     let opened: Vec<_> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..8)

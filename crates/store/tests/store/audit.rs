@@ -1,4 +1,4 @@
-//! Entries are found alike on both databases and in memory.
+//! Searches of the audit log have the same results on both databases and in memory.
 
 use std::{sync::Arc, time::Duration};
 
@@ -21,7 +21,7 @@ use store::{ExportOutcome, Exported, Tx};
 
 use crate::support::{World, on_both};
 
-/// Few values, so that filters find something, and several entries are of one moment.
+/// Uses few distinct values, so that filters match and several entries have the same time.
 fn entry(env: &Arc<dyn Env>, tenant: &TenantId, (actor, what, about, time): (u8, u8, u8, u8)) -> Entry {
     let actor = match actor {
         0 => Actor::scim("sct_1"),
@@ -96,7 +96,7 @@ fn ids(entries: &[ListedEntry]) -> Vec<&str> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_filter_finds_what_it_means_page_by_page() {
+async fn every_filter_matches_the_same_entries_page_by_page() {
     on_both(async |world: World| {
         let mut runner = TestRunner::new(Config::default());
         let ctx = world.ctx();
@@ -145,7 +145,7 @@ async fn every_filter_finds_what_it_means_page_by_page() {
             }
             let all = own.iter().filter(|entry| filter.matches(&entry.stored(&entry_keys).unwrap())).count();
             assert_eq!(seen, all, "{filter:?}");
-            // In the order of the log too.
+            // Also in the order of the log.
             let followed = audit::follow(&mut memory, &filter, 7, 30).await.unwrap();
             let there: Vec<_> =
                 followed.entries.iter().map(|(at, listed)| (*at, listed.entry.id.clone())).collect();
@@ -160,7 +160,7 @@ async fn every_filter_finds_what_it_means_page_by_page() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn pages_keep_their_promise_while_entries_come_late() {
+async fn pages_are_complete_while_entries_commit_late() {
     on_both(async |world: World| {
         let ctx = world.ctx();
         let tenant = ctx.tenant.clone();
@@ -176,7 +176,7 @@ async fn pages_keep_their_promise_while_entries_come_late() {
             if after.is_none() {
                 break;
             }
-            // A unit of work that began long ago ends now, before and behind where the reader is.
+            // A long transaction commits now, with entries before and after the reader's position.
             appended(&world, &tenant, vec![at(time), at(1), at(200)]).await;
             time -= 2;
         }
@@ -190,7 +190,7 @@ async fn pages_keep_their_promise_while_entries_come_late() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_export_is_of_one_moment_and_no_longer_than_is_asked_for() {
+async fn export_reads_one_snapshot_up_to_its_limit() {
     on_both(async |world: World| {
         let ctx = world.ctx();
         let tenant = ctx.tenant.clone();
@@ -216,7 +216,7 @@ async fn an_export_is_of_one_moment_and_no_longer_than_is_asked_for() {
         let listed =
             |some: Vec<Exported>| some.into_iter().map(|exported| exported.listed).collect::<Vec<_>>();
         let mut seen = listed(export.next().await.unwrap().unwrap());
-        // What comes now is of another moment.
+        // Entries added now are not in the snapshot.
         appended(&world, &tenant, some(50)).await;
         while let Some(more) = export.next().await {
             seen.extend(listed(more.unwrap()));
@@ -245,7 +245,7 @@ async fn an_export_is_of_one_moment_and_no_longer_than_is_asked_for() {
             assert_eq!(ended.recv().unwrap(), (ExportOutcome::Completed, 0));
         }
 
-        // What no index finds is gone through in steps, whole and cut.
+        // An unindexed search scans in steps, with and without reaching the limit.
         let text = || Filter {
             text: Some("deactivated".into()),
             from: Some(Timestamp::from_unix_millis(0)),
@@ -262,7 +262,7 @@ async fn an_export_is_of_one_moment_and_no_longer_than_is_asked_for() {
             assert!(seen.is_sorted_by(|one, other| one.position() > other.position()));
         }
 
-        // Whoever goes ends it.
+        // A dropped export stops.
         let (export, ended) = all(Filter::default(), 2_650).await;
         drop(export);
         let (ending, rows) = ended.recv().unwrap();

@@ -1,4 +1,4 @@
-//! The log on both databases: sealing, what is late, what is done behind its back, what is dropped and erased.
+//! The transparency log on both databases: sealing, late commits, tampering, removal and erasure.
 
 use audit::{
     Audited, Entry, Event, Filter, StoredEntry, Unaudited,
@@ -25,7 +25,7 @@ pub(crate) fn keys() -> CheckpointKeys {
     CheckpointKeys::derive(&MasterKeys::new(vec![("test".to_owned(), Secret::new(vec![7; 32]))]).unwrap())
 }
 
-/// Enters so many, at the times that are given in seconds, by somebody with an address.
+/// Records entries at the given times, in seconds, by an actor with an address.
 pub(crate) async fn record(world: &World, times: impl IntoIterator<Item = i64>) -> Vec<Entry> {
     let ctx = Ctx {
         ip: Some("192.0.2.7".parse().unwrap()),
@@ -51,7 +51,7 @@ pub(crate) fn lease(world: &World, owner: &str) -> Lease {
     Lease { owner: owner.into(), now, until: now.plus_millis(60_000) }
 }
 
-/// Seals with this lease, once.
+/// Seals once with this lease.
 async fn seal_once(world: &World, lease: Lease) -> StoreResult<usize> {
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let (checkpoints, entries) = (&keys(), &entry_keys());
@@ -62,7 +62,7 @@ async fn seal_once(world: &World, lease: Lease) -> StoreResult<usize> {
     world.store.write(world.ctx(), work).await
 }
 
-/// Seals as this owner, once.
+/// Seals once as this owner.
 async fn seal_as(world: &World, owner: &str) -> StoreResult<usize> {
     seal_once(world, lease(world, owner)).await
 }
@@ -94,7 +94,7 @@ pub(crate) async fn read<T: Send + 'static>(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn entries_get_their_places_and_proofs() {
+async fn sealed_entries_have_positions_and_proofs() {
     on_both(async |world: World| {
         assert_eq!((sealed(&world).await, verified(&world, Vec::new()).await.count), (0, 0));
         let entries = record(&world, 0..1500).await;
@@ -117,7 +117,7 @@ async fn entries_get_their_places_and_proofs() {
             let path = read(&world, path).await.unwrap();
             assert!(verify_inclusion(&leaf, place, 1500, &path, &checkpoint.root));
         }
-        // Followed from the beginning, each once; filters look at each.
+        // Following from the beginning returns each entry once. A filter checks each entry.
         let (mut next, mut seen) = (0, Vec::new());
         loop {
             let page = async move |tx: &mut Tx| follow(tx, &Filter::default(), next, 200).await;
@@ -144,10 +144,10 @@ async fn entries_get_their_places_and_proofs() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_committed_late_is_sealed_late_and_not_missed() {
+async fn entry_committed_late_is_sealed_and_followed() {
     let world = world(Kind::Postgres).await;
     let early = record(&world, [1]).await;
-    // A transaction that began before the next ones, and ends after them.
+    // A transaction that began before the next ones and commits after them.
     let mut late = AsyncPgConnection::establish(world.postgres()).await.unwrap();
     let tenant = world.ctx().tenant;
     let of_late = StoredEntry { id: "aud_0late".into(), ..early[0].stored(&entry_keys()).unwrap() };
@@ -168,7 +168,7 @@ async fn what_is_committed_late_is_sealed_late_and_not_missed() {
     let page = read(&world, async |tx| follow(tx, &Filter::default(), 0, 100).await).await;
     assert_eq!((page.entries.len(), page.next), (9, 9));
     late.batch_execute("COMMIT").await.unwrap();
-    // It can be seen, and has its place when it is sealed: whoever follows gets it, though its time and id are earlier.
+    // The late entry is now visible and is sealed next. A follower receives it although its time and id are earlier.
     assert_eq!(sealed(&world).await, 1);
     let page = read(&world, async |tx| follow(tx, &Filter::default(), 9, 100).await).await;
     assert_eq!(
@@ -179,7 +179,7 @@ async fn what_is_committed_late_is_sealed_late_and_not_missed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_of_many_sealers_goes_on_with_a_log() {
+async fn only_one_sealer_continues_a_log() {
     on_both(async |world: World| {
         record(&world, 0..300).await;
         let all: Vec<_> = ["one", "two", "three", "four"].map(|owner| seal_as(&world, owner)).into();
@@ -192,7 +192,7 @@ async fn one_of_many_sealers_goes_on_with_a_log() {
         record(&world, 0..5).await;
         assert_eq!(seal_as(&world, other).await.unwrap(), 0, "somebody else has the lease");
         assert_eq!(seal_as(&world, owner).await.unwrap(), 5);
-        // Whoever dies does not keep it.
+        // A crashed sealer loses its lease.
         record(&world, 0..5).await;
         let mut later = lease(&world, other);
         later.now = later.now.plus_millis(120_000);
@@ -202,7 +202,7 @@ async fn one_of_many_sealers_goes_on_with_a_log() {
     .await;
 }
 
-/// What somebody with the database's password does: guards are in his way no longer than he wants.
+/// Runs a statement as an attacker with the database's password, who first drops the triggers.
 pub(crate) async fn behind(world: &World, statement: &str) {
     if world.kind == Kind::Sqlite {
         for trigger in [
@@ -226,7 +226,7 @@ pub(crate) async fn behind(world: &World, statement: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_done_behind_the_servers_back_is_found_where_it_was_done() {
+async fn tampering_is_located() {
     on_both(async |world: World| {
         record(&world, 0..600).await;
         sealed(&world).await;
@@ -257,13 +257,13 @@ async fn what_is_done_behind_the_servers_back_is_found_where_it_was_done() {
             let set = |value: &str| format!("UPDATE audit_entries SET {column} = {value} {}", of(300));
             assert_eq!(found(set(value), set(was)).await, [Finding::Changed { sequence: 300, id: id(300) }]);
         }
-        // Deleted, and put back: a copy is kept aside.
+        // Delete an entry, keeping a copy to restore it.
         let copy = format!("CREATE TABLE aside AS SELECT * FROM audit_entries {}", of(4));
         world.raw(&copy).await;
         let back = "INSERT INTO audit_entries SELECT * FROM aside; DROP TABLE aside";
         let gone = found(format!("DELETE FROM audit_entries {}", of(4)), back.into()).await;
         assert_eq!(gone, [Finding::Deleted { sequence: 4, id: id(4) }]);
-        // Inserted.
+        // Insert an entry.
         let forged = format!(
             "CREATE TABLE aside AS SELECT * FROM audit_entries {}; UPDATE aside SET id = 'aud_forged'; \
              INSERT INTO audit_entries SELECT * FROM aside; DROP TABLE aside",
@@ -271,7 +271,7 @@ async fn what_is_done_behind_the_servers_back_is_found_where_it_was_done() {
         );
         let back = "DELETE FROM audit_entries WHERE id = 'aud_forged'";
         assert_eq!(found(forged, back.into()).await, [Finding::Inserted { id: "aud_forged".into() }]);
-        // Reordered in the log: first the ids, then their hashes too.
+        // Swap entries in the log: first the ids, then the leaf hashes too.
         let place = |at: usize, column: &str, of: usize| {
             let value =
                 if column == "entry_id" { format!("'{}'", id(of)) } else { hex(world.kind, &rows[of].leaf) };
@@ -293,7 +293,7 @@ async fn what_is_done_behind_the_servers_back_is_found_where_it_was_done() {
             "located to the groups of both: {moved:?}"
         );
         assert!(moved.len() >= 2, "{moved:?}");
-        // What was kept of the tree.
+        // Alter a stored subtree hash.
         let flip = |at: u64, of: &Hash| {
             let value = hex(world.kind, of);
             format!("UPDATE audit_subtrees SET hash = {value} WHERE tenant_id = '{tenant}' AND level = 1 AND number = {at}")
@@ -302,7 +302,7 @@ async fn what_is_done_behind_the_servers_back_is_found_where_it_was_done() {
         let altered = found(flip(1, &[0; 32]), flip(1, &was)).await;
         assert_eq!(altered.first(), Some(&Finding::Altered { from: 256, to: 512 }));
 
-        // The end of it, with all that speaks of it: only who knows a checkpoint from elsewhere can tell.
+        // Truncate the log with everything that refers to its end. Only an externally kept checkpoint reveals this.
         let end = [
             format!("DELETE FROM audit_sealed WHERE tenant_id = '{tenant}' AND sequence >= 500;"),
             format!("DELETE FROM audit_entries WHERE tenant_id = '{tenant}' AND id >= '{}';", id(500)),
@@ -319,14 +319,14 @@ async fn what_is_done_behind_the_servers_back_is_found_where_it_was_done() {
 
 type Hash = [u8; 32];
 
-/// Bytes as a word of the database.
+/// Formats bytes as an SQL literal.
 pub(crate) fn hex(kind: Kind, bytes: &[u8]) -> String {
     let hex = data_encoding::HEXLOWER.encode(bytes);
     if kind == Kind::Sqlite { format!("x'{hex}'") } else { format!("'\\x{hex}'") }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn entries_are_written_once() {
+async fn entries_cannot_be_changed() {
     let world = world(Kind::Sqlite).await;
     record(&world, 0..2).await;
     sealed(&world).await;
@@ -366,7 +366,7 @@ async fn entries_are_written_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_old_is_dropped_and_the_rest_stays_proved() {
+async fn old_entries_are_removed_and_the_others_stay_provable() {
     on_both(async |world: World| {
         for hundred in 0..10 {
             record(&world, hundred * 100..hundred * 100 + 100).await;
@@ -383,11 +383,11 @@ async fn what_is_old_is_dropped_and_the_rest_stays_proved() {
         };
         let removable = old(0).await.unwrap().unwrap();
         assert_eq!(removable.before, 512, "whole groups");
-        // Of one batch the order is that of ids.
+        // Within a batch, entries are ordered by id.
         let newest = (removable.newest.unix_millis() - 1_700_000_000_000) / 1000;
         assert!((511..600).contains(&newest), "{newest}");
         assert_eq!(old(512).await.unwrap(), None);
-        // A changed entry is not dropped with those that are old.
+        // A changed entry prevents the removal of its group.
         let change = |value: &str| {
             format!(
                 "UPDATE audit_entries SET actor_id = '{value}' WHERE id = (SELECT entry_id FROM audit_sealed \
@@ -415,7 +415,7 @@ async fn what_is_old_is_dropped_and_the_rest_stays_proved() {
         }
         let removal = Removal { at: world.env.now(), ..removal };
         declare(&world, &removal).await;
-        // What is not removed yet is looked at like the rest.
+        // Entries that are declared but not removed yet are verified like the others.
         let halfway = verified(&world, Vec::new()).await;
         assert_eq!((halfway.dropped, halfway.entries, halfway.count), (512, 1010, 0), "{halfway:?}");
         let remove = async |ctx: &Ctx, tx: &mut Tx| {
@@ -428,17 +428,17 @@ async fn what_is_old_is_dropped_and_the_rest_stays_proved() {
         sealed(&world).await;
         let left = verified(&world, vec![known]).await;
         assert_eq!((left.size, left.dropped, left.entries, left.count), (1012, 512, 500, 0), "{left:?}");
-        // Entries that are left are proved as before, and who follows goes on with them.
+        // The remaining entries are still provable, and followers continue with them.
         let page = read(&world, async |tx| follow(tx, &Filter::default(), 0, 5).await).await;
         assert_eq!(page.entries.iter().map(|(at, _)| *at).collect::<Vec<_>>(), [512, 513, 514, 515, 516]);
         let path = async |tx: &mut Tx| inclusion(tx, &mut Nodes::default(), 600, 1012).await;
         assert!(read(&world, path).await.is_some());
         let path = async |tx: &mut Tx| inclusion(tx, &mut Nodes::default(), 100, 1012).await;
         assert_eq!(read(&world, path).await, None);
-        // A checkpoint of what is gone cannot be compared, and that is said.
+        // A checkpoint of removed entries cannot be compared, which is reported.
         let lost = Checkpoint { origin: String::new(), size: 100, root: [0; 32] };
         assert_eq!(verified(&world, vec![lost]).await.findings, [Finding::NotCompared { size: 100 }]);
-        // Whoever takes entries away and calls them dropped has not said so in the log.
+        // An attacker who removes entries and adds only the row in `audit_drops` is detected.
         let forged = format!("INSERT INTO audit_drops VALUES ('{tenant}', 768, '2026-01-01 00:00:00')");
         world.raw(&forged).await;
         world.raw(&format!("DELETE FROM audit_sealed WHERE tenant_id = '{tenant}' AND sequence < 768")).await;
@@ -448,7 +448,7 @@ async fn what_is_old_is_dropped_and_the_rest_stays_proved() {
     .await;
 }
 
-/// Sets how long entries are kept, as the command line does.
+/// Sets the retention as the command line does.
 pub(crate) async fn retain(world: &World, days: Option<u32>) {
     let set = async move |ctx: &Ctx, tx: &mut Tx| {
         let retention = Retention { days, at: ctx.now };
@@ -471,7 +471,7 @@ pub(crate) async fn declare(world: &World, removal: &Removal) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_log_that_is_not_what_was_signed_is_not_gone_on_with() {
+async fn sealing_stops_if_the_log_differs_from_its_checkpoint() {
     on_both(async |world: World| {
         record(&world, 0..10).await;
         sealed(&world).await;
@@ -480,7 +480,7 @@ async fn a_log_that_is_not_what_was_signed_is_not_gone_on_with() {
         if world.kind == Kind::Sqlite {
             world.raw("DROP TRIGGER audit_checkpoints_stay").await;
         }
-        // Another history, which the server is to sign.
+        // Without the old checkpoint, the server would sign a different history.
         let was = read(&world, async |tx| tx.newest_checkpoint().await).await.unwrap().0;
         behind(&world, &format!("DELETE FROM audit_checkpoints WHERE tenant_id = '{tenant}'")).await;
         assert!(seal_as(&world, "one").await.is_err());
@@ -493,7 +493,7 @@ async fn a_log_that_is_not_what_was_signed_is_not_gone_on_with() {
         let row = format!("VALUES ('{tenant}', 10, '2026-01-01 00:00:00', '{was}')");
         behind(&world, &format!("INSERT INTO audit_checkpoints {row}")).await;
         assert_eq!(seal_as(&world, "one").await.unwrap(), 10);
-        // Whoever comes back to a state from before with a place of the log that was not there yet is told.
+        // A follower whose position is beyond the end of the log learns that the log was rolled back.
         let ahead = read(&world, async |tx| follow(tx, &Filter::default(), 21, 5).await).await;
         assert!(ahead.is_ahead);
     })
@@ -501,7 +501,7 @@ async fn a_log_that_is_not_what_was_signed_is_not_gone_on_with() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_address_that_is_erased_leaves_proofs_valid() {
+async fn erasing_an_address_keeps_proofs_valid() {
     on_both(async |world: World| {
         record(&world, 0..20).await;
         sealed(&world).await;
@@ -514,7 +514,7 @@ async fn an_address_that_is_erased_leaves_proofs_valid() {
         assert_eq!(world.change(&world.ctx().tenant, erase).await.unwrap(), 0);
         let found = verified(&world, Vec::new()).await;
         assert_eq!((found.erased, found.count), (20, 0));
-        // What somebody else erases as well was declared by nobody, sealed or not.
+        // An erasure without a declaration is detected, whether the entries are sealed or not.
         record(&world, 20..22).await;
         assert_eq!(world.change(&world.ctx().tenant, erase).await.unwrap(), 2);
         let undeclared = Finding::ErasedUndeclared { actor: "usr_1".into(), erased: 22, declared: 20 };

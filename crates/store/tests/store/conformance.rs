@@ -1,4 +1,4 @@
-//! Every storage trait on both databases, against the suites that the areas' own crates hold.
+//! Runs the conformance suites of the areas' storage traits on both databases.
 
 use std::collections::BTreeSet;
 
@@ -125,7 +125,7 @@ async fn tenants_tokens_and_people() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn entries_are_kept_as_they_were_hashed() {
+async fn entries_are_stored_as_they_were_hashed() {
     on_both(async |world: World| {
         let ctx = world.ctx();
         let tenant = ctx.tenant.clone();
@@ -154,7 +154,7 @@ async fn entries_are_kept_as_they_were_hashed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_tenant_sees_nothing_of_another() {
+async fn tenants_are_isolated() {
     on_both(async |world: World| {
         let ctx = world.ctx();
         let draft =
@@ -206,7 +206,7 @@ async fn a_tenant_sees_nothing_of_another() {
             assert!(matches!(tx.delete_group(&engines.id).await, Err(StoreError::Aborted(_))));
             let nobody = MemberChanges::exactly(BTreeSet::default());
             assert!(tx.change_members(&engines.id, &nobody).await?.is_empty());
-            // The same names are free here.
+            // The same names are free in this tenant.
             assert!(tx.insert_user(&mine).await?);
             Ok(ada)
         });
@@ -222,12 +222,12 @@ async fn a_tenant_sees_nothing_of_another() {
 }
 
 #[test]
-fn both_kinds_are_run() {
+fn both_databases_are_tested() {
     assert_eq!(Kind::ALL, [Kind::Sqlite, Kind::Postgres]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn users_from_before_filters_are_found_by_them() {
+async fn users_without_folded_attributes_are_found_after_migration() {
     on_both(async |world: World| {
         let ctx = world.ctx();
         let body = json!({ "userName": "ada", "name": { "familyName": "ÉCLAIR" } });
@@ -245,7 +245,7 @@ async fn users_from_before_filters_are_found_by_them() {
         if world.kind == Kind::Postgres {
             assert!(world.store.is_behind().await.unwrap(), "a server would not start");
         }
-        // Whoever migrates, or opens an SQLite database, fills it.
+        // Migrating, or opening an SQLite database, fills the column.
         world.reopened().migrate().await.unwrap();
         assert_eq!(total().await, 1);
         assert!(!world.store.is_behind().await.unwrap());
@@ -254,7 +254,7 @@ async fn users_from_before_filters_are_found_by_them() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_is_deleted_while_joining_is_in_no_group() {
+async fn user_deleted_while_joining_is_in_no_group() {
     on_both(async |world: World| {
         for round in 0..20 {
             let ctx = world.ctx();
@@ -282,7 +282,8 @@ async fn who_is_deleted_while_joining_is_in_no_group() {
             });
             let (joined, deleted) = tokio::join!(join, delete);
             deleted.unwrap();
-            // Joined first and taken out again, or no user any more.
+            // Either the user joined first and was removed again, or the join failed because the user no longer
+            // exists.
             assert!(matches!(joined, Ok(()) | Err(scim_core::Error::InvalidValue { .. })), "{joined:?}");
             let id = group.id.clone();
             let read = async move |tx: &mut store::Tx| tx.members(&[id], 10).await;

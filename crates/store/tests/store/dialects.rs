@@ -1,4 +1,4 @@
-//! Both dialects' migrations make the same tables.
+//! The migrations of both dialects create the same tables.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ struct Column {
 
 type Columns = BTreeMap<(String, String), (String, String)>;
 
-/// The names that the dialects have for the portable types.
+/// Maps the dialects' type names to portable types.
 fn portable(data_type: &str) -> &'static str {
     match data_type.to_ascii_lowercase().as_str() {
         "text" => "Text",
@@ -46,7 +46,7 @@ fn collect(rows: Vec<Column>) -> Columns {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_columns_are_the_same() {
+async fn both_dialects_have_the_same_columns() {
     let database = TestDatabase::new(Kind::Sqlite).await;
     drop(database.store());
     let DatabaseUrl::Sqlite(path) = &database.url else { unreachable!() };

@@ -1,4 +1,4 @@
-//! Filters mean the same in memory and in both databases.
+//! Filters match the same resources in memory and in both databases.
 
 use std::collections::BTreeSet;
 
@@ -26,7 +26,7 @@ fn random_users(world: &World, random: &mut Random) -> Vec<User> {
         }
         let draft = UserDraft::read(&random.user(&USERS, &format!("-{number}"))).unwrap();
         let mut user = User::new(&world.ctx(), draft).unwrap();
-        // Sign-in addresses are unique; each user has one of its own, beside those that many share.
+        // Sign-in addresses are unique, so each user gets its own in addition to shared addresses.
         let own = serde_json::json!({ "value": format!("{number}@own.example"), "primary": true });
         let mut attributes = user.attributes.into_map();
         if let Some(emails) = attributes.get_mut("emails") {
@@ -42,9 +42,9 @@ fn random_users(world: &World, random: &mut Random) -> Vec<User> {
     users
 }
 
-/// 200 users and 1,000 filters, on each database.
+/// Compares 200 users with 1,000 filters on each database.
 #[tokio::test(flavor = "multi_thread")]
-async fn memory_and_storage_agree() {
+async fn filters_match_the_same_users_in_memory_and_storage() {
     on_both(async |world: World| {
         let mut random = Random::new(7_061_746_568);
         let users = random_users(&world, &mut random);
@@ -75,7 +75,7 @@ async fn memory_and_storage_agree() {
             matched += expected.len();
         }
         assert_eq!(pairs, 200_000);
-        // A property that nothing ever meets proves nothing.
+        // Guards against filters that match everything or nothing.
         assert!((20_000..180_000).contains(&matched), "{matched} of {pairs} pairs match");
     })
     .await;
@@ -92,9 +92,9 @@ async fn found(world: &World, filter: &Filter) -> BTreeSet<kernel::UserId> {
     found.resources.into_iter().map(|user| user.id).collect()
 }
 
-/// A dozen groups, and filters over who is in them and over what they are in.
+/// Compares a dozen groups, filtered by their members and by the groups of their members.
 #[tokio::test(flavor = "multi_thread")]
-async fn memory_and_storage_agree_about_groups() {
+async fn filters_match_the_same_groups_in_memory_and_storage() {
     on_both(async |world: World| {
         let ctx = world.ctx();
         let mut random = Random::new(3);
@@ -135,7 +135,7 @@ async fn memory_and_storage_agree_about_groups() {
         let mut matched = 0;
         for number in 0..400 {
             let inner = random.filter(&USERS, number % 3, &ids, ctx.now);
-            // Most filters are to be about groups.
+            // Most filters should be about groups.
             let about = random.filter_about(&USERS, "groups", &ids, ctx.now);
             let filter =
                 if number % 2 == 0 { about } else { Filter::Or(vec![inner, Filter::Not(Box::new(about))]) };

@@ -1,4 +1,4 @@
-//! What somebody with SQL in the database, and without the master key, can make of a log.
+//! Attacks on the audit log by someone with SQL access but without the master key.
 
 use audit::{
     EntryKeys, MacProblem, StoredEntry,
@@ -16,7 +16,7 @@ use crate::{
     support::{World, on_both},
 };
 
-/// Inserts an entry that waits, as SQL.
+/// Returns the SQL that inserts an unsealed entry.
 fn insert(world: &World, entry: &StoredEntry) -> String {
     let (tenant, at) = (world.ctx().tenant, entry.timestamp.to_string().replace(['T', 'Z'], " "));
     let mac = entry
@@ -40,7 +40,7 @@ fn insert(world: &World, entry: &StoredEntry) -> String {
     )
 }
 
-/// An entry as the server would write it but for the MAC: its hash is right.
+/// Forges an entry with a valid hash but without a MAC.
 fn forged(world: &World, id: &str, action: &str, metadata: &str) -> StoredEntry {
     let entry = StoredEntry {
         id: id.into(),
@@ -80,12 +80,12 @@ async fn forged_entries_are_never_sealed_and_always_found() {
             &MasterKeys::new(vec![("other".to_owned(), Secret::new(vec![8; 32]))]).unwrap(),
         );
         let under_unknown = signed(&unknown, "aud_0c");
-        // The MAC and the hash of an entry that the server has written, under another id.
+        // The MAC and hash of a genuine entry, under another id.
         let copied = StoredEntry { leaf: genuine.leaf, mac: genuine.mac.clone(), ..base("aud_0d") };
         for entry in [&without, &by_them, &under_unknown, &copied] {
             world.raw(&insert(&world, entry)).await;
         }
-        // They wait before all others, and hold up none of them.
+        // The forged entries come first in the queue, but do not block the others.
         assert_eq!(sealed(&world).await, 5);
         let found = verified(&world, Vec::new()).await;
         let finding = |id: &str, problem| Finding::Unauthenticated { sequence: None, id: id.into(), problem };
@@ -139,12 +139,12 @@ async fn macs_of_sealed_entries_are_verified() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_forged_declaration_hides_no_deletion() {
+async fn forged_removal_declaration_does_not_hide_a_deletion() {
     on_both(async |world: World| {
         record(&world, 0..600).await;
         sealed(&world).await;
         let tenant = world.ctx().tenant;
-        // Everything that a removal leaves: the entry, the row, and a statement, signed with a key of theirs.
+        // Everything that a removal leaves: the entry, the row, and a statement signed with the attacker's key.
         let data = "{\"fromSequence\":0,\"beforeSequence\":512}";
         let entry = forged(&world, "aud_0a", "ACCOUNT_AUDIT_ENTRIES_DROPPED", data);
         world.raw(&insert(&world, &entry)).await;
@@ -173,7 +173,7 @@ async fn a_forged_declaration_hides_no_deletion() {
         ] {
             assert!(found.contains(&finding), "{finding:?} in {found:?}");
         }
-        // Nor does it as what a version did that signed nothing.
+        // Passing it off as a removal by a version without signatures does not help either.
         behind(&world, "DELETE FROM audit_statements; UPDATE audit_logs SET mac_start = NULL").await;
         let found = verified(&world, Vec::new()).await.findings;
         assert!(found.contains(&Finding::Missing { from: 0, to: 512 }), "{found:?}");
@@ -182,7 +182,7 @@ async fn a_forged_declaration_hides_no_deletion() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_removed_had_to_be_older_than_its_retention() {
+async fn removal_before_the_end_of_retention_is_found() {
     on_both(async |world: World| {
         record(&world, 0..600).await;
         sealed(&world).await;
@@ -193,7 +193,7 @@ async fn what_was_removed_had_to_be_older_than_its_retention() {
         let old = world.store.read::<_, StoreError>(tenant.clone(), look).await.unwrap().unwrap();
         assert_eq!(old.before, 2 * GROUP);
         retain(&world, Some(36_500)).await;
-        // Somebody with SQL sets another retention, and the operator's command removes by it.
+        // The attacker changes the retention, and the operator's removal uses it.
         world.raw(&format!("UPDATE tenants SET audit_days = 1 WHERE id = '{tenant}'")).await;
         let root = BASE64.encode(&old.root);
         let removal =
@@ -206,7 +206,7 @@ async fn what_was_removed_had_to_be_older_than_its_retention() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_read_is_found_at_its_place() {
+async fn unreadable_rows_are_located() {
     on_both(async |world: World| {
         record(&world, 0..520).await;
         sealed(&world).await;
@@ -228,7 +228,7 @@ async fn what_cannot_be_read_is_found_at_its_place() {
         let one = format!("UPDATE audit_entries SET created_at = {garbage} {}", of(&waiting[1]));
         let all = found(one).await;
         assert!(all.contains(&unreadable("audit_entries", &waiting[1])), "{all:?}");
-        // Bytes that are no text; and text that is no JSON, which is another entry than the one that was sealed.
+        // Invalid UTF-8 is unreadable. Invalid JSON counts as a changed entry.
         if is_sqlite {
             let text = format!("UPDATE audit_entries SET actor_id = CAST(x'ff' AS TEXT) {}", of(&rows[7].id));
             assert!(found(text).await.contains(&unreadable("audit_entries", "7")));
@@ -237,7 +237,7 @@ async fn what_cannot_be_read_is_found_at_its_place() {
         } else {
             let column = "ALTER TABLE audit_entries ALTER COLUMN action DROP NOT NULL;";
             let null = format!("{column} UPDATE audit_entries SET action = NULL {}", of(&rows[7].id));
-            // An entry without a member is taken for one that is gone.
+            // An entry with a NULL column counts as deleted.
             assert!(found(null).await.contains(&Finding::Deleted { sequence: 7, id: rows[7].id.clone() }));
         }
         let short = hex(world.kind, &[1; 31]);
@@ -248,10 +248,10 @@ async fn what_cannot_be_read_is_found_at_its_place() {
         assert!(found(subtree).await.contains(&unreadable("audit_subtrees", "1 of level 1")));
         let log = format!("UPDATE audit_logs SET frontier = {short} WHERE tenant_id = '{tenant}'");
         assert!(found(log).await.contains(&unreadable("audit_logs", "")));
-        // Of an entry that waits nothing is left but that it waits.
+        // A deleted unsealed entry leaves only its row in the queue.
         let gone = format!("DELETE FROM audit_entries {}", of(&waiting[2]));
         assert!(found(gone).await.contains(&Finding::DeletedUnsealed { id: waiting[2].clone() }));
-        // A table that is gone ends the verification with a finding, too.
+        // A missing table also ends the verification with a finding.
         let all = found("DROP TABLE audit_statements".into()).await;
         assert!(matches!(all.last(), Some(Finding::Unreadable { table: "the database", .. })), "{all:?}");
     })

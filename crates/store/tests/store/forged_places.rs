@@ -1,4 +1,4 @@
-//! Places, times and sizes that no log has, written by somebody with SQL in the database.
+//! Impossible positions, times and sizes, written by someone with SQL access.
 
 use std::time::Duration;
 
@@ -11,12 +11,12 @@ use crate::{
     support::{World, on_both},
 };
 
-/// A verification that has to come to its end.
+/// Runs a verification, which must finish in time.
 async fn ended(world: &World) -> Verified {
     timeout(Duration::from_secs(30), verified(world, Vec::new())).await.unwrap()
 }
 
-/// Runs a statement past constraints too.
+/// Runs a statement without check constraints.
 async fn unconstrained(world: &World, statement: &str) {
     let first = match world.kind {
         Kind::Sqlite => "PRAGMA ignore_check_constraints = ON;",
@@ -26,7 +26,7 @@ async fn unconstrained(world: &World, statement: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_stands_outside_the_log_is_found() {
+async fn rows_outside_the_log_are_found() {
     on_both(async |world: World| {
         record(&world, 0..5).await;
         sealed(&world).await;
@@ -50,7 +50,7 @@ async fn what_stands_outside_the_log_is_found() {
             }
             behind(&world, "DELETE FROM audit_sealed WHERE entry_id = 'aud_forged'").await;
         }
-        // A second row for an entry, and a second one for a place.
+        // A second row for an entry or for a position.
         let second = match world.kind {
             Kind::Sqlite => "DROP INDEX audit_sealed_entry; INSERT INTO audit_sealed \
                  SELECT tenant_id, sequence + 0.5, entry_id, leaf FROM audit_sealed WHERE sequence = 2",
@@ -66,7 +66,7 @@ async fn what_stands_outside_the_log_is_found() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_time_in_another_spelling_is_found() {
+async fn time_in_another_format_is_found() {
     on_both(async |world: World| {
         record(&world, 0..5).await;
         sealed(&world).await;
@@ -85,7 +85,7 @@ async fn a_time_in_another_spelling_is_found() {
                 ],
                 "(SELECT was FROM aside)",
             ),
-            // The hash is over milliseconds, and the order is not.
+            // The hash covers milliseconds, but the order uses microseconds.
             Kind::Postgres => (&["created_at + interval '1 microsecond'"], "(SELECT was FROM aside)"),
         };
         world.raw(&format!("CREATE TABLE aside AS SELECT created_at AS was FROM audit_entries {of}")).await;
@@ -102,7 +102,7 @@ async fn a_time_in_another_spelling_is_found() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_size_that_somebody_made_up_does_not_hold_up_a_verification() {
+async fn forged_size_does_not_stall_a_verification() {
     on_both(async |world: World| {
         record(&world, 0..300).await;
         sealed(&world).await;
@@ -117,7 +117,7 @@ async fn a_size_that_somebody_made_up_does_not_hold_up_a_verification() {
         );
         behind(&world, &row).await;
         assert_eq!(ended(&world).await.findings, [Finding::Unsigned { size: huge }]);
-        // A signed note of another size is not of that size either.
+        // A signed note of another size does not match either.
         let old = format!("UPDATE audit_checkpoints SET note = '{note}' WHERE size = {huge}");
         behind(&world, &old).await;
         assert_eq!(ended(&world).await.findings, [Finding::Unsigned { size: huge }]);
@@ -134,7 +134,7 @@ async fn a_size_that_somebody_made_up_does_not_hold_up_a_verification() {
                 behind(&world, &format!("DELETE FROM audit_checkpoints WHERE size = {garbage}")).await;
             }
         }
-        // The log itself says that it is as long, and something stands at its end.
+        // The log's own row claims the size, and there is a row at its end.
         let peaks = hex(world.kind, &vec![1; 32 * huge.count_ones() as usize]);
         behind(&world, &format!("UPDATE audit_logs SET size = {huge}, frontier = {peaks}")).await;
         let found = ended(&world).await.findings;

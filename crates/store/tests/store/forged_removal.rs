@@ -1,4 +1,4 @@
-//! What somebody with SQL in the database can make the operator's own removal remove.
+//! Attempts of someone with SQL access to make the operator's removal delete other entries.
 
 use audit::{
     Audited, Unaudited,
@@ -13,7 +13,7 @@ use crate::{
     support::{World, on_both},
 };
 
-/// Sets the retention at a time.
+/// Sets the retention at the given time.
 async fn retain_at(world: &World, days: u32, at: Timestamp) {
     let set = async move |ctx: &Ctx, tx: &mut Tx| {
         let retention = Retention { days: Some(days), at };
@@ -23,7 +23,7 @@ async fn retain_at(world: &World, days: u32, at: Timestamp) {
     world.change(&world.ctx().tenant, set).await.unwrap();
 }
 
-/// The removal of the first two groups, as the command line would declare it.
+/// Builds the removal of the first two groups, as the command line would.
 async fn removal_of_512(world: &World, days: u32) -> Removal {
     let (tenant, now) = (world.ctx().tenant, world.env.now());
     let checkpoints = keys().of(tenant.as_str());
@@ -34,7 +34,7 @@ async fn removal_of_512(world: &World, days: u32) -> Removal {
     Removal { from: 0, before: old.before, root, newest: old.newest, days, at: now }
 }
 
-/// Removes what may be, once.
+/// Runs one removal.
 async fn removed(world: &World) -> StoreResult<u64> {
     let remove = async |ctx: &Ctx, tx: &mut Tx| {
         let removed = tx.remove_dropped(&keys().of(ctx.tenant.as_str())).await?;
@@ -49,7 +49,7 @@ async fn entries_left(world: &World) -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_old_retention_under_a_new_number_is_found_and_not_in_force() {
+async fn replayed_retention_is_found_and_not_in_force() {
     on_both(async |world: World| {
         record(&world, 0..600).await;
         sealed(&world).await;
@@ -66,10 +66,10 @@ async fn an_old_retention_under_a_new_number_is_found_and_not_in_force() {
             |number: u64| Finding::OutOfOrder { statement: format!("retention setting {number}") };
         world.raw(&copy(99, 0)).await;
         assert_eq!(verified(&world, Vec::new()).await.findings, [out_of_order(99)]);
-        // The newest one twice says nothing else, and is found too.
+        // A copy of the newest statement changes nothing, but is found too.
         world.raw(&copy(100, 1)).await;
         assert_eq!(verified(&world, Vec::new()).await.findings, [out_of_order(99), out_of_order(100)]);
-        // What was removed by it was removed early.
+        // A removal based on the replayed retention counts as early.
         declare(&world, &removal_of_512(&world, 1).await).await;
         let found = verified(&world, Vec::new()).await.findings;
         assert!(found.contains(&Finding::RemovedEarly { from: 0, to: 512 }), "{found:?}");
@@ -99,7 +99,7 @@ async fn only_the_entries_that_a_signed_removal_covers_are_removed() {
         sealed(&world).await;
         retain(&world, Some(1)).await;
         declare(&world, &removal_of_512(&world, 1).await).await;
-        // Somebody puts an entry that stays in the place of one that goes.
+        // Swap an entry that stays with one that is removed.
         let tenant = world.ctx().tenant;
         let rows = read(&world, async |tx: &mut Tx| tx.sealed(0, 600).await).await;
         let place = |at: usize, id: &str| {

@@ -1,4 +1,4 @@
-//! The sign-ins that are generated in memory, on both databases.
+//! Runs the generated sign-ins of the in-memory tests on both databases.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ impl Bench for OnDatabase<'_> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn generated_sign_ins_do_what_the_model_says() {
+async fn generated_sign_ins_match_the_model() {
     on_both(async |world: World| {
         for seed in 0..4 {
             let env = Arc::new(ManualEnv::at("2026-01-01T00:00:00.000Z".parse().unwrap()));

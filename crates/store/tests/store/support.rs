@@ -1,4 +1,4 @@
-//! A database with a clock and a tenant, on both kinds.
+//! Creates databases of both kinds with a clock and a tenant.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use store::{
     testing::{Kind, TestDatabase},
 };
 
-/// What a test works in.
+/// The environment of a test.
 pub(crate) struct World {
     pub(crate) kind: Kind,
     database: TestDatabase,
@@ -18,7 +18,7 @@ pub(crate) struct World {
     tenant: TenantId,
 }
 
-/// A database of one kind.
+/// Creates a database of one kind.
 pub(crate) async fn world(kind: Kind) -> World {
     let database = TestDatabase::new(kind).await;
     let env: Arc<dyn Env> = Arc::new(SystemEnv::default());
@@ -39,24 +39,24 @@ impl World {
         Ctx::new(self.env.clone(), self.tenant.clone(), Actor::system("test"))
     }
 
-    /// Another program's connection to the same file.
+    /// Opens the same file as another program would.
     pub(crate) fn raw_sqlite(&self) -> diesel::SqliteConnection {
         let store::DatabaseUrl::Sqlite(path) = &self.database.url else { panic!("not SQLite") };
         diesel::Connection::establish(path.to_str().unwrap()).unwrap()
     }
 
-    /// The address of a database on PostgreSQL.
+    /// Returns the URL of the PostgreSQL database.
     pub(crate) fn postgres(&self) -> &str {
         let store::DatabaseUrl::Postgres(url) = &self.database.url else { panic!("not PostgreSQL") };
         url
     }
 
-    /// The same database opened once more.
+    /// Opens the same database once more.
     pub(crate) fn reopened(&self) -> Store {
         self.database.store()
     }
 
-    /// Runs a statement behind the server's back.
+    /// Runs an SQL statement that bypasses the server.
     pub(crate) async fn raw(&self, statement: &str) {
         match &self.database.url {
             store::DatabaseUrl::Sqlite(_) => {
@@ -79,7 +79,7 @@ impl World {
         TenantId::new(&*self.env)
     }
 
-    /// A unit of work with an entry that says nothing.
+    /// Runs a unit of work with a placeholder audit entry.
     pub(crate) async fn change<T: Send + 'static>(
         &self,
         tenant: &TenantId,

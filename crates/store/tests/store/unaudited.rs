@@ -1,4 +1,4 @@
-//! What a user signs in with is not changed without an audit entry.
+//! Changes of sign-in data require an audit entry.
 
 use audit::{Audited, Unaudited};
 use credentials::{Factor, FactorData, FactorId, FactorStore, SignInStore};
@@ -7,7 +7,7 @@ use store::Tx;
 
 use crate::support::{World, on_both};
 
-/// Runs a unit of work that says it changed nothing.
+/// Runs a unit of work that declares that it changed nothing.
 async fn unaudited(
     world: &World,
     work: impl AsyncFnOnce(&Ctx, &mut Tx) -> StoreResult<()> + Send + 'static,
@@ -19,7 +19,7 @@ async fn unaudited(
     world.store.write(world.ctx(), unit).await
 }
 
-/// Says that the unit of work was refused for want of an entry.
+/// Asserts that the unit of work failed for lack of an audit entry.
 fn refused(done: &StoreResult<()>) -> bool {
     matches!(done, Err(StoreError::Aborted("a change without an audit entry")))
 }
@@ -38,7 +38,7 @@ fn totp(world: &World, verified: bool) -> Factor {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_password() {
+async fn password_change_requires_an_entry() {
     on_both(async |world: World| {
         let user = UserId::new(&*world.env);
         let whose = user.clone();
@@ -51,7 +51,7 @@ async fn a_password() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_factor() {
+async fn factor_change_requires_an_entry() {
     on_both(async |world: World| {
         let (pending, whole) = (totp(&world, false), totp(&world, true));
 
@@ -59,7 +59,7 @@ async fn a_factor() {
         let inserted = unaudited(&world, async move |_, tx| tx.insert_factor(&new).await.map(drop)).await;
         assert!(refused(&inserted), "{inserted:?}");
 
-        // One that nobody has confirmed proves nothing yet.
+        // An unconfirmed factor cannot be used, so it needs no entry.
         let new = pending.clone();
         unaudited(&world, async move |_, tx| tx.insert_factor(&new).await.map(drop)).await.unwrap();
 

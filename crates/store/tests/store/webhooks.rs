@@ -1,4 +1,4 @@
-//! Deliveries on both databases: in the transaction of the change, taken by one, recorded once.
+//! Deliveries on both databases: created with their change, leased by one dispatcher, recorded once.
 
 use ::webhooks::{
     Attempt, AttemptError, Batch, Key, Lease, LeaseOutcome, NextAttempt, Outcome, Report, SecretKeys,
@@ -28,7 +28,7 @@ async fn subscribe(world: &World, filter: &str) -> Subscription {
     world.change(&world.ctx().tenant, work).await.unwrap()
 }
 
-/// A change with its entry: somebody is deactivated.
+/// Deactivates a user with its audit entry.
 async fn happens(world: &World) {
     world.change(&world.ctx().tenant, async |_: &Ctx, _: &mut Tx| Ok(())).await.unwrap();
 }
@@ -78,11 +78,11 @@ async fn deliveries(world: &World, of: &Subscription) -> Vec<store::Delivered> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_delivery_is_there_with_its_change_or_not_at_all() {
+async fn delivery_commits_with_its_change() {
     on_both(async |world| {
         let told = subscribe(&world, "ACCOUNT_USER_*").await;
         let other = subscribe(&world, "ACCOUNT_GROUP_*").await;
-        // What made the second was told to the first.
+        // The first subscription received the event about the creation of the second.
         let before = deliveries(&world, &told).await.len();
         let news = world.store.news();
         happens(&world).await;
@@ -105,7 +105,7 @@ async fn a_delivery_is_there_with_its_change_or_not_at_all() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_many_who_take_a_subscription_one_has_it() {
+async fn one_dispatcher_leases_a_subscription() {
     on_both(async |world| {
         let one = subscribe(&world, "*").await;
         happens(&world).await;
@@ -120,7 +120,7 @@ async fn of_many_who_take_a_subscription_one_has_it() {
         let owner = format!("d{}", won.iter().position(|won| *won).unwrap());
         assert!(matches!(take(&world, &one, lease(&world, &owner), true).await, LeaseOutcome::Ours { .. }));
         assert_eq!(take(&world, &one, lease(&world, "another"), true).await, LeaseOutcome::Elsewhere);
-        // When its time is over, it is anybody's.
+        // After the lease ends, any dispatcher can take it.
         let later = lease(&world, "another").now.plus_millis(Lease::LENGTH + 1);
         let late = Lease { owner: "another".into(), now: later, until: later.plus_millis(Lease::LENGTH) };
         assert!(matches!(take(&world, &one, late, false).await, LeaseOutcome::Ours { .. }));
@@ -134,7 +134,7 @@ async fn of_many_who_take_a_subscription_one_has_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_outcome_is_recorded_once_and_what_follows_with_it() {
+async fn outcome_is_recorded_once_with_its_retry() {
     on_both(async |world| {
         let one = subscribe(&world, "ACCOUNT_USER_*").await;
         happens(&world).await;
@@ -145,7 +145,7 @@ async fn an_outcome_is_recorded_once_and_what_follows_with_it() {
         record(&world, &one, vec![report(&world, first, 500, Some(soon)), report(&world, second, 204, None)])
             .await;
         let before = deliveries(&world, &one).await;
-        // Who had the lease before says something else: it is too late.
+        // The previous lease owner reports other outcomes too late.
         record(&world, &one, vec![report(&world, first, 204, None), report(&world, second, 500, Some(soon))])
             .await;
         assert_eq!(deliveries(&world, &one).await, before);
@@ -157,7 +157,7 @@ async fn an_outcome_is_recorded_once_and_what_follows_with_it() {
         let follows = before.iter().find(|one| one.attempt == 2).unwrap();
         assert_eq!((follows.status, follows.next_attempt_at), (DeliveryStatus::Pending, Some(soon)));
         assert_eq!(follows.event_id, first.event_id);
-        // It is found when its time has come, and by nobody before.
+        // The retry is found when it is due, and not before.
         let found = async |now: Timestamp| {
             let lease = Lease { owner: "b".into(), now, until: now };
             let look = async move |across: &mut store::Across| across.with_retries(&lease, None, 10).await;
@@ -172,7 +172,7 @@ async fn an_outcome_is_recorded_once_and_what_follows_with_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_one_subscription_has_recorded_says_nothing_of_another() {
+async fn outcomes_of_subscriptions_are_independent() {
     on_both(async |world| {
         let (one, other) =
             (subscribe(&world, "ACCOUNT_USER_*").await, subscribe(&world, "ACCOUNT_USER_*").await);
@@ -181,7 +181,7 @@ async fn what_one_subscription_has_recorded_says_nothing_of_another() {
         let second = fresh(&world, &other, "a").await.pop().unwrap();
         assert_eq!(first.id, second.id, "the first attempts of an event have one id");
         record(&world, &one, vec![report(&world, &first, 204, None)]).await;
-        // Somebody who was away says of the first that it failed, and of the second what is true.
+        // A stale dispatcher reports a failure for the first and the correct outcome for the second.
         let soon = Some(world.env.now().plus_millis(5_000));
         let (stale, good) = (report(&world, &first, 500, soon), report(&world, &second, 204, None));
         record_all(&world, vec![(one.id.clone(), stale), (other.id.clone(), good)]).await;
@@ -195,11 +195,11 @@ async fn what_one_subscription_has_recorded_says_nothing_of_another() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn after_an_upgrade_filters_are_spelled_out_again() {
+async fn filters_are_expanded_again_after_an_upgrade() {
     on_both(async |world| {
         let one = subscribe(&world, "*").await;
         let id = &one.id;
-        // As it is after a version that knew of fewer types.
+        // The state left by a version with fewer event types.
         world.raw(&format!("DELETE FROM webhook_routes WHERE subscription_id = '{id}' AND event_type LIKE 'ACCOUNT_USER%'; UPDATE webhook_subscriptions SET routed = 3 WHERE id = '{id}'")).await;
         let before = deliveries(&world, &one).await.len();
         happens(&world).await;
@@ -209,7 +209,7 @@ async fn after_an_upgrade_filters_are_spelled_out_again() {
             world.store.across(look).await.unwrap()
         };
         assert_eq!(next().await, Some(world.ctx().tenant));
-        // As the server's chores do it: no change, so no entry.
+        // As the server's background worker does it: nothing changes for users, so it needs no entry.
         let work = async |_: &Ctx, tx: &mut Tx| {
             tx.route_again().await?;
             Ok::<_, StoreError>(Audited::without((), Unaudited::Delivered))
@@ -223,7 +223,7 @@ async fn after_an_upgrade_filters_are_spelled_out_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_retry_that_was_asked_for_leaves_nothing_due() {
+async fn manual_retry_replaces_the_scheduled_one() {
     on_both(async |world| {
         let one = subscribe(&world, "ACCOUNT_USER_*").await;
         happens(&world).await;
@@ -243,7 +243,7 @@ async fn a_retry_that_was_asked_for_leaves_nothing_due() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn checkpoints_are_told_once_an_hour_to_those_who_want_to_know() {
+async fn checkpoints_are_published_hourly_to_subscribers() {
     on_both(async |world| {
         let one = subscribe(&world, "ACCOUNT_AUDIT_CHECKPOINT_*").await;
         let keys = || {
@@ -294,7 +294,7 @@ async fn checkpoints_are_told_once_an_hour_to_those_who_want_to_know() {
             })
             .collect();
         assert_eq!(sizes, [1, 2]);
-        // It is no entry of the ledger.
+        // The event is not an audit entry.
         let entries = world.store.read::<_, StoreError>(world.ctx().tenant, async |tx: &mut Tx| {
             audit::AuditStore::latest(tx, 100).await
         });

@@ -1,10 +1,10 @@
-//! Addresses that were erased: no more than the log declares.
+//! Checks that no more addresses are erased than the log declares.
 
 use std::collections::BTreeMap;
 
 use crate::{EventData, StoredEntry, events::audit_log::AuditAddressesErased, log::finding::Finding};
 
-/// How many addresses are erased and how many were declared to be, by who acted from them.
+/// Numbers of erased addresses and of declared erasures, by actor.
 #[derive(Default)]
 pub(super) struct Erasures {
     erased: BTreeMap<String, u64>,
@@ -12,7 +12,7 @@ pub(super) struct Erasures {
 }
 
 impl Erasures {
-    /// Looks at an entry that is what was written.
+    /// Counts a verified entry.
     pub(super) fn check_entry(&mut self, entry: &StoredEntry) {
         if entry.ip_commitment.is_some() {
             *self.erased.entry(entry.actor_id.clone()).or_default() += 1;
@@ -24,7 +24,7 @@ impl Erasures {
         }
     }
 
-    /// More than was declared.
+    /// Returns a finding for each actor with more erased addresses than declared.
     pub(super) fn findings(&self) -> impl Iterator<Item = Finding> {
         self.erased.iter().filter_map(|(actor, erased)| {
             let (erased, declared) = (*erased, self.declared.get(actor).copied().unwrap_or_default());

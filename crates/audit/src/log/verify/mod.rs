@@ -1,5 +1,5 @@
-//! Verifies that a ledger is what was sealed: entries against the tree, the tree against checkpoints, entries and declarations
-//! against the keys.
+//! Verifies a tenant's audit log: entries against the Merkle tree, the tree against checkpoints, and entries and
+//! statements against the keys.
 
 use crate::store::VerifyStore;
 mod erasures;
@@ -24,10 +24,10 @@ use crate::{
     events::audit_log::{AuditEntriesDropped, AuditRetentionChanged},
 };
 
-/// Checkpoints, hashes and ids that are read at once.
+/// Checkpoints and ids per statement.
 const MOST: usize = 1000;
 
-/// A place of the log with the entry that stands there.
+/// A position of the log with its entry.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SealedRow {
     /// Position in the log.
@@ -36,26 +36,26 @@ pub struct SealedRow {
     pub id: String,
     /// Its hash when it was sealed.
     pub leaf: Hash,
-    /// The entry; `None` if it is not there.
+    /// The entry; `None` if it does not exist.
     pub entry: Option<StoredEntry>,
 }
 
 /// The keys to verify with.
 #[derive(Debug, Clone, Copy)]
 pub struct VerifyKeys<'k> {
-    /// Verify checkpoints and statements.
+    /// The keys that verify checkpoints and statements.
     pub checkpoints: &'k [CheckpointKey],
-    /// Verify the MACs of entries; without, these are not verified.
+    /// The keys that verify the MACs of entries. Without them, MACs are not verified.
     pub entries: Option<&'k EntryKeys>,
-    /// Ids of master keys that are not in the key ring any more: MACs of sealed entries that name one are not verified.
+    /// Ids of retired master keys. MACs of sealed entries that name one are not verified.
     pub retired: &'k [String],
 }
 
-/// An entry whose content is not what was sealed at its place.
+/// An entry whose content differs from what was sealed at its position.
 struct ChangedEntry {
     sequence: u64,
     id: String,
-    /// Its hash, as it is now.
+    /// The hash of its current content.
     now: Option<Hash>,
 }
 
@@ -64,34 +64,35 @@ struct Verifier<'s, S: ?Sized> {
     tenant: &'s str,
     keys: VerifyKeys<'s>,
     log: Frontier,
-    /// Whether `log` is known: not after places that are missing and have no hash either.
+    /// Whether `log` is known. It is not after missing positions whose hash is missing too.
     is_known: bool,
-    /// Checkpoints of the database that it is compared with next, the largest first, and their notes.
+    /// The next checkpoints in the database to compare with, largest first, and their notes.
     ahead: Vec<(Checkpoint, String)>,
-    /// Those from elsewhere, the smallest first.
+    /// Externally kept checkpoints, smallest first.
     known: Vec<Checkpoint>,
-    /// Sizes and roots that signed removals declare, the smallest first.
+    /// Sizes and roots from signed removals, smallest first.
     declared: Vec<(u64, String)>,
-    /// How long entries are kept, as signed statements say.
+    /// The retention settings from signed statements.
     retention: RetentionSettings,
-    /// When sealed entries say that it was set.
+    /// The times of retention changes from sealed entries.
     retention_entries: Vec<Timestamp>,
-    /// Up to which size checkpoints were read.
+    /// The size up to which checkpoints were read.
     read: u64,
-    /// From where on entries must have a MAC.
+    /// The position from which entries must have a MAC.
     mac_start: u64,
-    /// Before which place entries were removed, as sealed entries without a MAC say: of a version that signed no removals.
+    /// The position before which entries were removed according to sealed entries of a version without signed
+    /// removals.
     announced: u64,
     others: Vec<ChangedEntry>,
     erasures: Erasures,
-    /// Places whose entries cannot be read, which was found already.
+    /// Positions of unreadable entries, which already have a finding.
     unreadable: HashSet<u64>,
     seen: HashMap<Hash, u64>,
     result: Verified,
 }
 
-/// Compares a tenant's ledger with its log, and the log with its checkpoints and with those that are known from elsewhere
-/// (whose signatures the caller has looked at).
+/// Compares a tenant's entries with its log, and the log with its checkpoints and with the externally kept ones in
+/// `known`, whose signatures the caller must have verified.
 pub async fn verify<S: VerifyStore + ?Sized>(
     store: &mut S,
     tenant: &str,
@@ -121,7 +122,7 @@ pub async fn verify<S: VerifyStore + ?Sized>(
     };
     match verifier.run().await {
         Ok(()) => {}
-        // A table that is gone or has another form. What was found until here is told with it.
+        // A table is missing or has another form. The findings so far are returned.
         Err(error @ (StoreError::Database(_) | StoreError::Corrupt(_))) => {
             verifier.result.found(Finding::Unreadable { table: "the database", at: error.to_string() });
         }
@@ -149,7 +150,7 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
         self.report_moved();
         self.retention_is_stated();
         if unsigned > self.announced {
-            // Nobody has said so: they were taken away.
+            // No entry announces their removal, so they were deleted.
             self.result.found(Finding::Missing { from: self.announced, to: unsigned });
         }
         let unaccounted = self.store.unaccounted(MOST).await;
@@ -174,7 +175,7 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
         Ok(())
     }
 
-    /// What was read; a finding where it is there and cannot be read.
+    /// Adds a finding if the data is unreadable.
     fn readable<T>(&mut self, read: StoreResult<T>, table: &'static str, at: &str) -> StoreResult<Option<T>> {
         match read {
             Err(StoreError::Corrupt(_)) => {
@@ -185,8 +186,8 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
         }
     }
 
-    /// From where on entries must have a MAC. Unless somebody has signed that, all sealed ones may be of a version that made
-    /// none: they are protected by the checkpoints.
+    /// Reads the position from which entries must have a MAC. Without a signed one, all sealed entries may lack a
+    /// MAC, and are protected by the checkpoints.
     async fn read_mac_start(&mut self) -> StoreResult<()> {
         let note = self.store.mac_start().await;
         let Some(note) = self.readable(note, "audit_logs", "mac_start")?.flatten() else { return Ok(()) };
@@ -197,7 +198,8 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
         Ok(())
     }
 
-    /// The size of the newest checkpoint that is signed, from this size on. No other one says how long the log is.
+    /// Returns the size of the newest signed checkpoint of at least this size. Unsigned checkpoints do not determine
+    /// the log's size.
     async fn newest_signed(&mut self, size: u64) -> StoreResult<Option<u64>> {
         let (mut after, mut newest, mut unsigned) = (size.saturating_sub(1), None, None);
         loop {
@@ -223,7 +225,7 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
         Ok(newest)
     }
 
-    /// Whether the entry is what was sealed at its place.
+    /// Verifies an entry against its sealed hash.
     fn check_entry(&mut self, row: SealedRow) {
         if self.unreadable.contains(&row.sequence) {
             return;
@@ -250,7 +252,7 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
         }
     }
 
-    /// Whether a sealed entry has the MAC that it was sealed with.
+    /// Verifies the MAC of a sealed entry.
     fn check_mac(&mut self, sequence: u64, id: String, leaf: Hash, entry: &StoredEntry) {
         let Some(keys) = self.keys.entries else { return self.erasures.check_entry(entry) };
         let mac = entry.mac.as_ref();
@@ -266,7 +268,7 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
         self.erasures.check_entry(entry);
     }
 
-    /// Tells entries that stand elsewhere from those that were changed.
+    /// Distinguishes moved entries from changed ones.
     fn report_moved(&mut self) {
         for ChangedEntry { sequence, id, now } in std::mem::take(&mut self.others) {
             let sealed_at =
@@ -279,7 +281,7 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
     }
 }
 
-/// Before which place an entry says that others were dropped; 0 if it says no such thing.
+/// Returns the position before which an entry announces a removal, or 0.
 fn dropped_before(entry: &StoredEntry) -> u64 {
     if entry.action != AuditEntriesDropped::CODE {
         return 0;

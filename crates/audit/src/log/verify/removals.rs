@@ -1,4 +1,4 @@
-//! What was removed: only what a signed declaration covers, and only when its retention was over.
+//! Verifies removals: a signed statement must cover them, and their retention must have ended.
 
 use kernel::StoreResult;
 
@@ -10,12 +10,12 @@ use crate::log::{
 };
 use crate::store::VerifyStore;
 
-/// Milliseconds of a day.
+/// Milliseconds per day.
 const DAY: i64 = 24 * 60 * 60 * 1000;
 
 impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
-    /// Reads what was removed, and answers before which place a version removed entries that signed no removals. That is
-    /// believed only if a sealed entry of that version says so, or if a later signed removal begins there.
+    /// Reads the removals. Returns the position before which a version without signed removals removed entries. This
+    /// must be confirmed by a sealed entry of that version, or by a later signed removal that begins there.
     pub(super) async fn read_removals(&mut self) -> StoreResult<u64> {
         self.read_retention().await?;
         let removals = self.store.removals().await;
@@ -55,11 +55,11 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
             self.declared.push((removal.before, removal.root));
         }
         self.result.dropped = covered;
-        // A signed removal that begins there vouches for it.
+        // Confirmed by a signed removal that begins there.
         Ok(if unsigned == first { 0 } else { unsigned })
     }
 
-    /// How long entries were kept, and from when on. A statement that is out of order was brought back by somebody.
+    /// Reads the retention settings. A statement that is out of order was replayed.
     async fn read_retention(&mut self) -> StoreResult<()> {
         let notes = self.store.statements(Retention::KIND).await;
         let notes = self.readable(notes, "audit_statements", Retention::KIND)?.unwrap_or_default();
@@ -74,8 +74,8 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
         Ok(())
     }
 
-    /// Whether each change of the retention that the log tells of has its signed statement: somebody who takes away the newest
-    /// brings back an older setting.
+    /// Checks that each retention change in the log has its signed statement. Deleting the newest one would bring an
+    /// older setting back into force.
     pub(super) fn retention_is_stated(&mut self) {
         for at in std::mem::take(&mut self.retention_entries) {
             if !self.retention.was_set_at(at) {
@@ -98,7 +98,7 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
     }
 }
 
-/// Whether all that was removed was older than the retention that was configured then.
+/// Returns whether everything removed was older than the retention in force at that time.
 fn was_due(removal: &Removal, retention: &RetentionSettings) -> bool {
     let then = retention.at(removal.at);
     then.is_some_and(|setting| setting.days == Some(removal.days))

@@ -1,4 +1,4 @@
-//! The walk over the tree of a log, from its beginning to its end.
+//! Walks the log's tree from its beginning to its end.
 
 use std::collections::HashMap;
 
@@ -13,11 +13,12 @@ use crate::log::{
 };
 use crate::store::VerifyStore;
 
-/// Groups that are read at once.
+/// Groups per statement.
 const GROUPS_AT_ONCE: u64 = 16;
 
 impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
-    /// The places of a range. Where they cannot be read together, each is read by itself, so that the others are verified.
+    /// Reads the rows of a range. If the range is unreadable, it is split, so that only single unreadable rows are
+    /// left out.
     pub(super) async fn rows(&mut self, from: u64, to: u64) -> StoreResult<Vec<SealedRow>> {
         let (mut rows, mut ranges) = (Vec::new(), vec![(from, to)]);
         while let Some((from, to)) = ranges.pop() {
@@ -33,7 +34,7 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
         Ok(rows)
     }
 
-    /// A place whose entry cannot be read, with its hash if that can.
+    /// Reports an unreadable row, and returns it with its hash if that is readable.
     async fn unreadable_row(&mut self, sequence: u64) -> StoreResult<Option<SealedRow>> {
         self.result.found(Finding::Unreadable { table: "audit_entries", at: sequence.to_string() });
         let leaf = self.hashes(0, sequence, sequence + 1).await?.remove(&sequence);
@@ -41,7 +42,7 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
         Ok(leaf.map(|leaf| SealedRow { sequence, id: String::new(), leaf, entry: None }))
     }
 
-    /// Hashes of subtrees by their numbers; those that cannot be read are findings.
+    /// Reads the hashes of subtrees, by index. Unreadable ones become findings.
     async fn hashes(&mut self, level: u8, from: u64, to: u64) -> StoreResult<HashMap<u64, Hash>> {
         let table = if level == 0 { "audit_sealed" } else { "audit_subtrees" };
         match self.store.hashes(level, from, to).await {
@@ -57,15 +58,15 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
         Ok(hashes)
     }
 
-    /// Goes on behind places of which nothing is known.
+    /// Continues after positions with unknown hashes.
     fn skip_to(&mut self, size: u64) {
         self.is_known = false;
         let unknown = vec![0; 32 * size.count_ones() as usize];
         self.log = Frontier::restore(size, &unknown).unwrap_or_default();
     }
 
-    /// Looks at some groups. Of one that was dropped the hash is kept; one of which something is left is looked at like any
-    /// other, as it was not removed yet.
+    /// Verifies some groups. A removed group contributes its stored hash. One with remaining rows is verified like
+    /// any other, because it has not been removed yet.
     pub(super) async fn groups(&mut self, size: u64) -> StoreResult<()> {
         let from = self.log.size();
         let to = size.min(from - from % GROUP + GROUPS_AT_ONCE * GROUP);
@@ -91,7 +92,7 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
         Ok(())
     }
 
-    /// Goes on at the next place of which something is left: a size that somebody made up costs no walk over it.
+    /// Continues at the next position that has data, so that a forged size does not cost a walk over all positions.
     async fn nothing_left(&mut self, from: u64, to: u64, size: u64) -> StoreResult<()> {
         let next = self.store.next_place(to, size).await;
         let next = self.readable(next, "audit_sealed", &format!("after {to}"))?.flatten();
@@ -101,7 +102,7 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
         self.compare().await
     }
 
-    /// Looks at the entries of a group, and whether it has this hash.
+    /// Verifies the entries of a group against its stored hash.
     async fn group(
         &mut self,
         first: u64,
@@ -113,7 +114,7 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
         let (mut expected, mut is_whole, mut complete) = (first, true, None);
         for row in rows {
             if row.sequence < expected {
-                // Another one stands there already.
+                // Another row has the same position.
                 self.result.found(Finding::Inserted { id: row.id });
                 continue;
             }
@@ -155,7 +156,7 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
         Ok(())
     }
 
-    /// A group by the hash that was kept of it.
+    /// Appends a group by its stored hash.
     async fn push_group(&mut self, hash: Hash) -> StoreResult<()> {
         let mut completed = Vec::new();
         self.log.push_subtree(1, hash, |place, hash| completed.push((place, hash)));
@@ -165,7 +166,7 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
         self.compare().await
     }
 
-    /// Whether a larger subtree has the hash that was kept of it.
+    /// Verifies a larger subtree against its stored hash.
     async fn subtree(&mut self, place: NodePosition, hash: Hash) -> StoreResult<()> {
         if place.level < 2 || !self.is_known {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Entries that wait to be sealed: until then their MAC alone proves who wrote them.
+//! Verifies unsealed entries, which are protected only by their MAC.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use crate::store::VerifyStore;
 use crate::{MacProblem, StoredEntry, log::finding::Finding};
 
 impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
-    /// Looks at all entries that wait.
+    /// Verifies all unsealed entries.
     pub(super) async fn waiting(&mut self) -> StoreResult<()> {
         let mut after = String::new();
         loop {

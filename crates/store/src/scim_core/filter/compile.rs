@@ -97,8 +97,7 @@ struct Compiler<'a> {
 
 impl Compiler<'_> {
     /// Writes the filter or its negation. NULL counts as false, so NOT is never written around a comparison, where
-    /// NULL
-    /// would stay NULL.
+    /// NULL would stay NULL.
     fn write(&mut self, scope: Scope, filter: &Filter, negated: bool) {
         match filter {
             Filter::And(all) => self.list(scope, all, negated, true),

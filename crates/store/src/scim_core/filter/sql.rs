@@ -31,9 +31,8 @@ enum SqlPiece {
     Number(i64),
 }
 
-/// Maximum size of a condition whose statement stays prepared. Larger ones are prepared on each use, because clients
-/// can
-/// create an unlimited number of them.
+/// Limits on the conditions whose statements stay prepared: number of shapes, and values per condition. All others
+/// are prepared on each use, because clients can create an unlimited number of them.
 const MAX_SHAPES: usize = 256;
 const MAX_VALUES: usize = 8;
 static SHAPES: LazyLock<Mutex<HashSet<u64>>> = LazyLock::new(Mutex::default);

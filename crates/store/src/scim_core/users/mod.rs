@@ -108,8 +108,7 @@ impl Tx {
     }
 
     /// Reads the groups of these users with one statement. Returns `false` if there are more than one page of users
-    /// may
-    /// have.
+    /// may have.
     async fn add_groups(&mut self, users: &mut [User]) -> StoreResult<bool> {
         let ids: Vec<_> = users.iter().map(|user| user.id.to_string()).collect();
         let most = if users.len() > 1 { i64::from(MAX_MEMBERSHIPS) } else { i64::from(u32::MAX) };

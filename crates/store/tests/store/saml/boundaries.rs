@@ -1,4 +1,4 @@
-//! Between tenants: nothing of one is another's, and a domain has one owner.
+//! Isolation of tenants, and ownership of domains.
 
 use ::saml_sp::{ClaimedRequest, Method, Provider};
 use kernel::{StoreError, TenantId};
@@ -8,7 +8,7 @@ use super::{Saml, connection_test, domain, everywhere, kept, provider, verified}
 use crate::support::{World, on_both};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_tenant_sees_nothing_of_another() {
+async fn tenants_are_isolated() {
     everywhere(async |place| {
         let theirs = place.provider(&["a.example"]).await;
         let request = place.request(&theirs, 1).await;
@@ -62,7 +62,7 @@ async fn a_tenant_sees_nothing_of_another() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_many_tenants_who_prove_a_domain_one_has_it() {
+async fn domain_verified_concurrently_has_one_owner() {
     everywhere(async |place| {
         let tenants: Vec<_> = (0..16).map(|_| TenantId::new(&*place.env)).collect();
         let prove = async |tenant: &TenantId| {
@@ -95,7 +95,7 @@ async fn of_many_tenants_who_prove_a_domain_one_has_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn domains_that_were_proved_are_listed_by_name() {
+async fn verified_domains_are_listed_by_name() {
     everywhere(async |place| {
         let proved = [
             verified(&*place.env, "b.example", Method::Operator),
@@ -117,7 +117,7 @@ async fn domains_that_were_proved_are_listed_by_name() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_address_leads_to_the_provider_of_who_has_proved_its_domain() {
+async fn address_leads_to_the_provider_of_the_domains_owner() {
     on_both(async |world: World| {
         let (acme, other) = (world.ctx().tenant, world.other_tenant());
         let (ours, theirs) = (

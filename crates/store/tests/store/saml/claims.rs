@@ -1,4 +1,4 @@
-//! What counts once: answers to requests, assertions, reports of trials.
+//! Requests, assertions and reports of connection tests count only once.
 
 use ::saml_sp::ClaimedRequest;
 use kernel::Id;
@@ -8,7 +8,7 @@ use super::{Saml, connection_test, everywhere, request, request_id, unaudited};
 use crate::support::{World, on_both};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_many_answers_to_a_request_one_counts() {
+async fn one_of_concurrent_responses_to_a_request_is_accepted() {
     everywhere(async |place| {
         let provider = place.provider(&["a.example"]).await;
         let request = place.request(&provider, 1).await;
@@ -21,7 +21,7 @@ async fn of_many_answers_to_a_request_one_counts() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_request_is_answered_by_its_provider_in_its_browser_and_in_time() {
+async fn request_accepts_only_its_provider_and_browser_in_time() {
     everywhere(async |place| {
         let provider = place.provider(&["a.example"]).await;
         let another = place.provider(&["b.example"]).await;
@@ -47,7 +47,7 @@ async fn a_request_is_answered_by_its_provider_in_its_browser_and_in_time() {
         assert_eq!(place.claim_at(&kept, &provider, theirs, over).await, ClaimedRequest::Unknown);
         assert_eq!(place.claim(&kept, &provider, theirs).await, ClaimedRequest::OtherBrowser);
         assert_eq!(place.claim(&kept, &provider, None).await, ClaimedRequest::OtherBrowser);
-        // It stayed as it was.
+        // The request was not consumed.
         assert_eq!(place.claim_at(&kept, &provider, ours, in_time).await, ClaimedRequest::Now(kept.clone()));
         for (browser, now) in [(ours, in_time), (theirs, in_time), (None, in_time), (ours, over)] {
             assert_eq!(place.claim_at(&kept, &provider, browser, now).await, ClaimedRequest::Before);
@@ -65,7 +65,7 @@ async fn a_request_is_answered_by_its_provider_in_its_browser_and_in_time() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_assertion_is_used_once() {
+async fn assertion_is_accepted_once() {
     everywhere(async |place| {
         let (provider, another) =
             (place.provider(&["a.example"]).await, place.provider(&["b.example"]).await);
@@ -89,7 +89,7 @@ async fn an_assertion_is_used_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_trial_has_one_report() {
+async fn connection_test_has_one_report() {
     everywhere(async |place| {
         let made = connection_test(&*place.env, &place.provider(&["a.example"]).await);
         let (kept, nobody) = (made.clone(), Id::new(&*place.env));
@@ -122,7 +122,7 @@ async fn a_trial_has_one_report() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_claimed_is_kept_with_the_unit_of_work_or_not_at_all() {
+async fn claims_are_rolled_back_with_the_unit_of_work() {
     on_both(async |world: World| {
         let one = super::provider(&*world.env, &world.ctx().tenant, &["a.example"]);
         super::kept(&world, &one).await;
@@ -137,7 +137,7 @@ async fn what_is_claimed_is_kept_with_the_unit_of_work_or_not_at_all() {
                 let is_new = store.remember_assertion(&provider, &[1; 32], of.expires_at).await?;
                 if fails { Err(kernel::StoreError::Aborted("no")) } else { Ok((claimed, is_new)) }
             };
-            // A step of a sign-in, which is entered by itself.
+            // A step of a sign-in, which needs no audit entry.
             unaudited(&world, work).await
         };
         claim(true).await.unwrap_err();

@@ -1,4 +1,4 @@
-//! What SAML keeps, on both databases and in memory.
+//! SAML storage on both databases and in memory.
 
 mod boundaries;
 mod claims;
@@ -19,11 +19,11 @@ use store::{Tx, testing::Kind};
 
 use crate::support::{World, world};
 
-/// All that a tenant's storage does for SAML.
+/// The SAML storage traits of a tenant.
 trait Saml: ProviderStore + RequestStore + ConnectionTestStore + DomainStore {}
 impl<T: ProviderStore + RequestStore + ConnectionTestStore + DomainStore> Saml for T {}
 
-/// Where a test runs.
+/// The storage that a test runs on.
 struct Place {
     env: Arc<dyn Env>,
     tenant: TenantId,
@@ -51,7 +51,7 @@ async fn everywhere(test: impl AsyncFn(Place)) {
 }
 
 impl Place {
-    /// A unit of work of a tenant's.
+    /// Runs a unit of work of a tenant.
     async fn of<T: Send + 'static>(
         &self,
         tenant: &TenantId,
@@ -65,7 +65,7 @@ impl Place {
         }
     }
 
-    /// One of the tenant that the place is about.
+    /// Runs a unit of work of the test's tenant.
     async fn work<T: Send + 'static>(
         &self,
         work: impl AsyncFnOnce(&mut dyn Saml) -> StoreResult<T> + Send + 'static,
@@ -73,7 +73,7 @@ impl Place {
         self.of(&self.tenant, work).await.unwrap()
     }
 
-    /// A provider of the tenant's, kept.
+    /// Stores a provider of the tenant.
     async fn provider(&self, domains: &[&str]) -> Provider {
         let made = provider(&*self.env, &self.tenant, domains);
         let kept = made.clone();
@@ -81,7 +81,7 @@ impl Place {
         made
     }
 
-    /// A request to a provider, kept.
+    /// Stores a request to a provider.
     async fn request(&self, of: &Provider, number: u8) -> Request {
         let made = request(of, number, self.env.now());
         let kept = made.clone();
@@ -170,7 +170,7 @@ fn verified(env: &dyn Env, text: &str, method: Method) -> VerifiedDomain {
     VerifiedDomain { domain: domain(text), method, verified_at: env.now() }
 }
 
-/// A unit of work that leaves no entry.
+/// Runs a unit of work without an audit entry.
 async fn unaudited<T: Send + 'static>(
     world: &World,
     work: impl AsyncFnOnce(&mut Tx) -> StoreResult<T> + Send + 'static,
@@ -181,7 +181,7 @@ async fn unaudited<T: Send + 'static>(
     world.store.write(world.ctx(), unit).await
 }
 
-/// A provider on a database, kept.
+/// Stores a provider in a database.
 async fn kept(world: &World, provider: &Provider) {
     let provider = provider.clone();
     let tenant = provider.id.tenant().unwrap();

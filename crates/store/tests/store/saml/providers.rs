@@ -1,4 +1,4 @@
-//! Providers and their domains.
+//! Identity providers and their domains.
 
 use ::saml_sp::{ClaimedRequest, Provider, ProviderStore, Refresh};
 use directory::{NewTenant, Tenant, TenantStore, Tier};
@@ -8,14 +8,14 @@ use store::Tx;
 use super::{Saml, connection_test, domain, everywhere, kept, provider, unaudited, until_2027};
 use crate::support::{World, on_both};
 
-/// By age: ids sort by it, and within a millisecond by chance.
+/// Sorts providers as storage does: by id, which is random within a millisecond.
 fn sorted(mut all: [Provider; 2]) -> [Provider; 2] {
     all.sort_by(|one, other| one.id.cmp(&other.id));
     all
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn providers_are_kept_whole_and_found_by_id_and_domain() {
+async fn providers_are_stored_and_found_by_id_and_domain() {
     everywhere(async |place| {
         let all = [place.provider(&["a.example", "b.example"]).await, place.provider(&["c.example"]).await];
         let oldest_first = sorted(all.clone());
@@ -41,7 +41,7 @@ async fn providers_are_kept_whole_and_found_by_id_and_domain() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_change_replaces_domains() {
+async fn update_replaces_domains() {
     everywhere(async |place| {
         let first = place.provider(&["a.example", "b.example"]).await;
         let second = place.provider(&["c.example"]).await;
@@ -52,7 +52,7 @@ async fn a_change_replaces_domains() {
         };
         let wanted = renamed.clone();
         place.work(async move |store: &mut dyn Saml| store.update_provider(&wanted).await).await;
-        // What was given up is free.
+        // A released domain is free.
         let second = Provider { email_domains: vec![domain("a.example")], ..second };
         let wanted = second.clone();
         place.work(async move |store: &mut dyn Saml| store.update_provider(&wanted).await).await;
@@ -83,7 +83,7 @@ async fn a_change_replaces_domains() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_is_left_of_a_provider_that_was_removed() {
+async fn deleting_a_provider_deletes_its_data() {
     everywhere(async |place| {
         let (gone, stays) = (place.provider(&["a.example"]).await, place.provider(&["b.example"]).await);
         let (one, other) = (place.request(&gone, 1).await, place.request(&stays, 2).await);
@@ -103,7 +103,7 @@ async fn nothing_is_left_of_a_provider_that_was_removed() {
                 assert_eq!(store.provider_of_domain(&domain("a.example")).await?, None);
                 assert_eq!(store.connection_test(&trials[0].id).await?, None);
                 assert!(store.remember_assertion(&of, &[1; 32], until).await?, "it is forgotten");
-                // The other one has everything.
+                // The other provider's data remains.
                 assert!(store.provider_of_domain(&domain("b.example")).await?.is_some());
                 assert!(store.connection_test(&trials[1].id).await?.is_some());
                 assert!(!store.remember_assertion(&beside, &[1; 32], until).await?);
@@ -117,7 +117,7 @@ async fn nothing_is_left_of_a_provider_that_was_removed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_changes_a_provider_has_it_alone() {
+async fn concurrent_updates_of_a_provider_are_serialized() {
     on_both(async |world: World| {
         let one = provider(&*world.env, &world.ctx().tenant, &["a.example"]);
         kept(&world, &one).await;
@@ -140,13 +140,13 @@ async fn who_changes_a_provider_has_it_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_counts_to_add_one_waits_for_the_others() {
+async fn concurrent_inserts_respect_the_limit() {
     on_both(async |world: World| {
         let new = NewTenant { slug: "acme".into(), name: "Acme".into(), tier: Tier::Standard };
         let acme = Tenant::new(&*world.env, new).unwrap();
         let tenant = acme.id.clone();
         world.change(&tenant, async move |_, tx| tx.insert_tenant(&acme).await).await.unwrap();
-        // The second time all connections are open, and all begin at once.
+        // In the second round all connections are open, so that all units begin at once.
         for most in [2, 4] {
             let all = (0..16).map(async |number| {
                 let made = provider(&*world.env, &tenant, &[&format!("d{most}-{number}.example")]);
@@ -168,7 +168,7 @@ async fn who_counts_to_add_one_waits_for_the_others() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[expect(clippy::large_futures, reason = "one after the other, and once")]
-async fn what_an_administrator_changes_asks_for_an_entry() {
+async fn changes_by_administrators_require_an_entry() {
     on_both(async |world: World| {
         let one = provider(&*world.env, &world.ctx().tenant, &["a.example"]);
         let silent = |result: StoreResult<()>| matches!(result, Err(StoreError::Aborted(_)));
@@ -186,7 +186,7 @@ async fn what_an_administrator_changes_asks_for_an_entry() {
         }
         let id = one.id.clone();
         assert!(silent(unaudited(&world, async move |tx| tx.delete_provider(&id).await.map(|_| ())).await));
-        // That somebody has looked after it does not.
+        // Maintenance requires no entry.
         let looked_after = Provider {
             refresh: Refresh::default(),
             warned: Some(30),

@@ -1,4 +1,4 @@
-//! Sessions that end when the identity provider says so.
+//! Sessions that end at the identity provider's `SessionNotOnOrAfter`.
 
 use directory::{NewPerson, NewTenant, PeopleStore, Role, Tenant, TenantStore, Tier};
 use kernel::{Ctx, StoreError};
@@ -8,7 +8,7 @@ use store::{Across, Tx};
 use crate::support::{World, on_both};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_session_keeps_the_end_that_it_was_given() {
+async fn session_keeps_its_given_end() {
     on_both(async |world: World| {
         let new = NewTenant { slug: "acme".into(), name: "Acme".into(), tier: Tier::Standard };
         let acme = Tenant::new(&*world.env, new).unwrap();
@@ -50,7 +50,7 @@ async fn a_session_keeps_the_end_that_it_was_given() {
             panic!("the session is found")
         };
         assert!(!lifetime.is_over(&found, end.plus_millis(-1)) && lifetime.is_over(&found, end));
-        // As it is found in its last moment, and then.
+        // Read in its last moment, and then at its end.
         let one = vec![goes_on.id.to_string()];
         let mut both = vec![ends.id.to_string(), goes_on.id.to_string()];
         both.sort();

@@ -1,4 +1,4 @@
-//! What somebody has to look after, and what is over.
+//! Maintenance of providers, and purging of expired rows.
 
 use ::saml_sp::{
     ClaimedRequest, ConnectionTestStore, Provider, ProviderId, ProviderStore, Refresh, RequestStore,
@@ -23,7 +23,7 @@ fn next(of: Provider, at: Timestamp) -> Provider {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_many_who_look_after_a_provider_one_has_it() {
+async fn one_instance_leases_a_due_provider() {
     on_both(async |world: World| {
         let now = world.env.now();
         let make = |tenant: &TenantId, domain: &str, after: i64| {
@@ -48,10 +48,10 @@ async fn of_many_who_look_after_a_provider_one_has_it() {
         assert_eq!(won, std::slice::from_ref(&late));
         assert_eq!(take(&soon, now, until).await, None, "it is not due");
         assert!(!due(&world, now, 10).await.contains(&late.id));
-        // Whoever took it may be gone.
+        // The lease ends if its owner disappears.
         assert!(due(&world, until, 10).await.contains(&late.id));
         assert_eq!(take(&late, until, until.plus_millis(60_000)).await, Some(late.clone()));
-        // It is done, and due when it says so.
+        // When the maintenance is done, the provider is due at its next scheduled time.
         let done = next(late.clone(), until.plus_millis(5_000));
         unaudited(&world, async move |tx| tx.update_provider(&done).await).await.unwrap();
         assert!(!due(&world, until.plus_millis(4_999), 10).await.contains(&late.id));
@@ -61,7 +61,7 @@ async fn of_many_who_look_after_a_provider_one_has_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_end_of_certificates_is_known_over_all_tenants() {
+async fn certificate_expiry_covers_all_tenants() {
     on_both(async |world: World| {
         let expiry = async |now: Timestamp| {
             let look = async move |across: &mut Across| across.saml_expiry(now).await;
@@ -85,7 +85,7 @@ async fn the_end_of_certificates_is_known_over_all_tenants() {
             let wanted = SamlExpiry { providers: 2, expired, within_30_days, soonest };
             assert_eq!(expiry(now).await, wanted, "{now}");
         }
-        // A new certificate is a new end.
+        // A new certificate extends the expiry.
         short.idp.certificates.push(super::until_2098());
         let tenant = short.id.tenant().unwrap();
         world.change(&tenant, async move |_, tx| tx.update_provider(&short).await).await.unwrap();
@@ -95,12 +95,12 @@ async fn the_end_of_certificates_is_known_over_all_tenants() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_over_is_taken_away_and_nothing_else() {
+async fn only_expired_rows_are_purged() {
     on_both(async |world: World| {
         let now = world.env.now();
         let tenants = [world.ctx().tenant, world.other_tenant()];
         let providers = tenants.clone().map(|tenant| provider(&*world.env, &tenant, &["a.example"]));
-        // By when they are over: a day and a bit ago, less than a day ago, and not yet.
+        // Expired a little more than a day ago, less than a day ago, and not yet.
         let ends = [now.plus_millis(-DAY), now.plus_millis(1 - DAY), now.plus_millis(1)];
         let mut tried = Vec::new();
         for one in &providers {
@@ -161,7 +161,7 @@ async fn purge(world: &World, over: ExpiredSaml) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn much_that_is_over_goes_bit_by_bit() {
+async fn many_expired_rows_are_purged_in_batches() {
     on_both(async |world: World| {
         let now = world.env.now();
         let one = provider(&*world.env, &world.ctx().tenant, &["a.example"]);

@@ -1,4 +1,4 @@
-//! Second factors from the first on: enrolled, asked for, recovered, taken away.
+//! Second factors: enrolment, verification, recovery and removal.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Answer, Browser, Person, Server, code, on_both};
 
-/// Enrols an authenticator app: its secret.
+/// Enrols an authenticator app and returns its secret.
 pub(crate) fn enrol_totp(server: &Server, browser: &Browser) -> String {
     let begun = browser.post("/api/me/factors/totp", &json!({}));
     assert_eq!(begun.status, 200, "{}", begun.text);
@@ -35,7 +35,7 @@ fn first_step(browser: &Browser, person: &Person) -> Value {
 }
 
 #[test]
-fn an_app_is_enrolled_asked_for_and_each_of_its_steps_works_once() {
+fn app_codes_are_required_after_enrolment_and_usable_once() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (ada, browser) = server.signed_in(&tenant, "ada@example.com", Role::Member);
@@ -71,7 +71,7 @@ fn an_app_is_enrolled_asked_for_and_each_of_its_steps_works_once() {
 }
 
 #[test]
-fn a_ticket_dies_after_five_wrong_answers_or_ten_minutes() {
+fn sign_in_ticket_ends_after_five_wrong_answers_or_ten_minutes() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (ada, browser) = server.signed_in(&tenant, "ada@example.com", Role::Member);
@@ -92,7 +92,7 @@ fn a_ticket_dies_after_five_wrong_answers_or_ten_minutes() {
 }
 
 #[test]
-fn a_recovery_code_lets_in_once_and_replaces_what_was_lost() {
+fn recovery_code_signs_in_once_and_allows_replacing_the_lost_factor() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (ada, browser) = server.signed_in(&tenant, "ada@example.com", Role::Member);
@@ -114,11 +114,11 @@ fn a_recovery_code_lets_in_once_and_replaces_what_was_lost() {
         let again = first_step(&server.browser(), &ada);
         is(&other.verify(&again["ticket"], "RECOVERY_CODE", &codes[3]), 401, "FACTOR_INVALID");
 
-        // The lost one goes, a new one comes; each once and without a proof.
+        // The lost factor may be removed and a new one enrolled, once each and without a step-up.
         let lost = other.get("/api/me/factors").json()["factors"][0]["id"].clone();
         enrol_totp(server, &other);
         is(&other.post("/api/me/factors/totp", &json!({})), 401, "STEP_UP_REQUIRED");
-        // Going on with the session begins no second grace.
+        // Continuing with the session grants no second grace.
         assert_eq!(other.post("/api/auth/sign-in/continue", &json!({})).json()["status"], "SIGNED_IN");
         is(&other.post("/api/me/factors/totp", &json!({})), 401, "STEP_UP_REQUIRED");
         let path = format!("/api/me/factors/{}", lost.as_str().unwrap());
@@ -130,7 +130,7 @@ fn a_recovery_code_lets_in_once_and_replaces_what_was_lost() {
 }
 
 #[test]
-fn where_a_factor_is_required_nothing_else_is_open_until_it_is_there() {
+fn required_factor_must_be_enrolled_before_anything_else() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         server.policy(&tenant, |policy| policy.mfa.required = true);
@@ -150,13 +150,13 @@ fn where_a_factor_is_required_nothing_else_is_open_until_it_is_there() {
         let again = browser.post("/api/auth/sign-in/continue", &json!({})).json();
         assert_eq!(again["status"], "SIGNED_IN");
 
-        // The sign-in must be fresh: an abandoned restricted session enrols nothing.
+        // The sign-in must be recent: an abandoned restricted session cannot enrol.
         let bob = server.person(&tenant, "bob@example.com", Role::Member);
         let late = server.browser();
         first_step(&late, &bob);
         server.env.advance(Duration::from_mins(5));
         is(&late.post("/api/me/factors/totp", &json!({})), 401, "REAUTH_REQUIRED");
-        // Going on is no sign-in.
+        // Continuing does not count as a sign-in.
         assert_eq!(
             late.post("/api/auth/sign-in/continue", &json!({})).json()["status"],
             "ENROLMENT_REQUIRED"
@@ -170,12 +170,12 @@ fn where_a_factor_is_required_nothing_else_is_open_until_it_is_there() {
 }
 
 #[test]
-fn who_has_a_factor_enrols_no_other_by_the_password_alone() {
+fn user_with_a_factor_cannot_enrol_another_with_only_the_password() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (ada, browser) = server.signed_in(&tenant, "ada@example.com", Role::Member);
         let secret = enrol_totp(server, &browser);
-        // A thief with the password, where only passkeys count: asked for the app first.
+        // An attacker with the password, under a policy that accepts only passkeys, must verify the app first.
         server.policy(&tenant, |policy| {
             policy.mfa.required = true;
             policy.mfa.accepted_factors = vec![FactorKind::Webauthn];
@@ -184,7 +184,7 @@ fn who_has_a_factor_enrols_no_other_by_the_password_alone() {
         let asked = first_step(&thief, &ada);
         assert_eq!((&asked["status"], &asked["factors"]), (&json!("MFA_REQUIRED"), &json!(["TOTP"])));
         is(&thief.post("/api/me/factors/passkeys/options", &json!({})), 401, "UNAUTHENTICATED");
-        // The person themselves goes on to enrol one.
+        // The user verifies the app and continues to enrol a passkey.
         let answer = thief.verify(&asked["ticket"], "TOTP", &code(&secret, server, 1));
         assert_eq!(answer.json()["status"], "ENROLMENT_REQUIRED");
         assert_eq!(thief.get("/api/me").json()["reason"], "MFA_REQUIRED");
@@ -193,7 +193,7 @@ fn who_has_a_factor_enrols_no_other_by_the_password_alone() {
 }
 
 #[test]
-fn codes_stand_in_for_a_factor_that_was_removed() {
+fn recovery_codes_are_required_after_the_factor_was_removed() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (ada, browser) = server.signed_in(&tenant, "ada@example.com", Role::Member);
@@ -203,7 +203,7 @@ fn codes_stand_in_for_a_factor_that_was_removed() {
         let id = browser.get("/api/me/factors").json()["factors"][0]["id"].as_str().unwrap().to_owned();
         let proved = server.proved(&browser, "ACCOUNT_SECURITY_CHANGE");
         assert_eq!(proved.delete(&format!("/api/me/factors/{id}")).status, 200);
-        // The password alone does not enrol a new one.
+        // The password is not enough to enrol a new factor.
         let thief = server.browser();
         let asked = first_step(&thief, &ada);
         assert_eq!(
@@ -220,7 +220,7 @@ fn codes_stand_in_for_a_factor_that_was_removed() {
 }
 
 #[test]
-fn a_policy_counts_for_sessions_that_began_before() {
+fn policy_change_applies_to_existing_sessions() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (_, without) = server.signed_in(&tenant, "ada@example.com", Role::Member);
@@ -235,7 +235,7 @@ fn a_policy_counts_for_sessions_that_began_before() {
 }
 
 #[test]
-fn what_the_policy_requires_is_not_taken_away() {
+fn required_factor_cannot_be_removed() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (_, browser) = server.signed_in(&tenant, "ada@example.com", Role::Member);
@@ -251,7 +251,7 @@ fn what_the_policy_requires_is_not_taken_away() {
         assert_eq!(asked.json()["purpose"], "ACCOUNT_SECURITY_CHANGE");
         assert_eq!(asked.json().get("requiresPhishingResistant"), None);
 
-        // What is refused leaves the proof good for what follows.
+        // A refused action leaves the step-up token valid.
         server.policy(&tenant, |policy| policy.mfa.required = true);
         is(&proved.delete("/api/me/factors"), 409, "POLICY_REQUIRES_MFA");
         is(&proved.delete(&path), 409, "LAST_FACTOR_POLICY_BLOCKED");
@@ -264,7 +264,7 @@ fn what_the_policy_requires_is_not_taken_away() {
         server.policy(&tenant, |policy| policy.mfa.accepted_factors.push(FactorKind::Totp));
         assert_eq!(proved.delete("/api/me/factors").text, r#"{"deleted":true}"#);
         assert_eq!(browser.get("/api/me/factors").json()["factors"], json!([]));
-        // Nothing is left to remove, and nothing to prove with.
+        // No factor remains to remove or to step up with.
         is(&browser.delete("/api/me/factors"), 409, "NO_FACTOR_AVAILABLE");
     });
 }

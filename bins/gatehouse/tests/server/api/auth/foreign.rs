@@ -1,4 +1,4 @@
-//! Tokens of a neighbouring Auth.js: a sign-in by somebody else's word.
+//! Session tokens of a neighbouring Auth.js service.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use sessions::{CookieKeys, CookieName, CookieSecret};
 use super::enrolment::enrol_totp;
 use crate::support::{AUTH_SECRET, Answer, Browser, Server, code, on_both};
 
-/// A cookie as the neighbour would mint it now.
+/// Returns a cookie as the neighbouring service would issue it now.
 pub(crate) fn token(server: &Server, claims: Value) -> String {
     let keys = CookieKeys::new(&[CookieSecret::new(AUTH_SECRET.to_owned()).unwrap()]);
     let Value::Object(claims) = claims else { panic!("claims are an object") };
@@ -28,7 +28,7 @@ fn is(answer: &Answer, status: u16, code: &str) {
 }
 
 #[test]
-fn it_is_a_session_of_ours_from_its_first_request_on() {
+fn neighbours_token_becomes_a_session_on_its_first_request() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let ada = server.person(&tenant, "ada@example.com", Role::Member);
@@ -46,7 +46,7 @@ fn it_is_a_session_of_ours_from_its_first_request_on() {
         assert_ne!(browser.cookie("authjs.session-token"), foreign, "exchanged for one of ours");
         assert_eq!(beat["session"]["id"], browser.cookie("as_sid"));
 
-        // Signed out, it stays refused, whatever is sent with it.
+        // After sign-out the token stays refused, whatever cookies accompany it.
         browser.post("/api/auth/sign-out", &json!({}));
         browser.set("authjs.session-token", &foreign);
         is(&browser.get("/api/me"), 401, "SESSION_REVOKED");
@@ -55,7 +55,7 @@ fn it_is_a_session_of_ours_from_its_first_request_on() {
 }
 
 #[test]
-fn who_is_not_there_or_may_not_is_told_so() {
+fn unknown_and_disabled_users_are_refused_with_a_reason() {
     on_both(|server| {
         let (acme, globex) = (server.tenant("acme"), server.tenant("globex"));
         let ada = server.person(&acme, "ada@example.com", Role::Member);
@@ -89,7 +89,7 @@ fn who_is_not_there_or_may_not_is_told_so() {
 }
 
 #[test]
-fn ending_all_sessions_refuses_tokens_that_have_no_row_yet() {
+fn ending_all_sessions_refuses_unused_tokens() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let ada = server.person(&tenant, "ada@example.com", Role::Member);
@@ -112,7 +112,7 @@ fn ending_all_sessions_refuses_tokens_that_have_no_row_yet() {
 }
 
 #[test]
-fn it_owes_a_factor_unless_the_neighbour_is_trusted_to_have_asked() {
+fn neighbours_token_needs_a_factor_unless_its_mfa_is_trusted() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (ada, browser) = server.signed_in(&tenant, "ada@example.com", Role::Member);
@@ -145,7 +145,7 @@ fn it_owes_a_factor_unless_the_neighbour_is_trusted_to_have_asked() {
 }
 
 #[test]
-fn tokens_out_of_their_time_are_refused() {
+fn expired_tokens_are_refused() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         server.person(&tenant, "ada@example.com", Role::Member);

@@ -1,4 +1,4 @@
-//! How often one may try.
+//! Limits on sign-in attempts.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ fn limited(answer: &Answer) -> bool {
 }
 
 #[test]
-fn passwords_by_account_and_address() {
+fn passwords_are_limited_per_account_and_address() {
     behind_a_proxy(|server, from| {
         let tenant = server.tenant("acme");
         let ada = server.person(&tenant, "ada@example.com", Role::Member);
@@ -44,7 +44,7 @@ fn passwords_by_account_and_address() {
         assert!(limited(&here.sign_in("nobody@example.com", "wrong")), "who is not there is no different");
         server.env.advance(Duration::from_mins(5));
         assert_eq!(here.sign_in(&ada.email, ada.password).status, 200);
-        // A network of IPv6 is one address.
+        // An IPv6 network counts as one address.
         for host in 1..=10 {
             assert_eq!(from(&format!("2001:db8:1:2::{host}")).sign_in(&ada.email, "wrong").status, 401);
         }
@@ -54,13 +54,13 @@ fn passwords_by_account_and_address() {
 }
 
 #[test]
-fn passwords_by_address_and_by_strangers() {
+fn passwords_are_limited_per_address_and_for_unknown_addresses() {
     behind_a_proxy(|server, from| {
         let tenant = server.tenant("acme");
         let ada = server.person(&tenant, "ada@example.com", Role::Member);
         let known = from("198.51.100.1");
         assert_eq!(known.sign_in(&ada.email, ada.password).status, 200);
-        // The first sign-in was a stranger's too.
+        // The first sign-in came from an unknown address, too.
         for host in 1..=49 {
             assert_eq!(from(&format!("203.0.113.{host}")).sign_in(&ada.email, "wrong").status, 401, "{host}");
         }
@@ -75,7 +75,7 @@ fn passwords_by_address_and_by_strangers() {
 }
 
 #[test]
-fn codes_by_address_and_by_account_and_never_the_password() {
+fn codes_are_limited_per_address_and_account_without_limiting_passwords() {
     behind_a_proxy(|server, from| {
         let tenant = server.tenant("acme");
         let ada = server.person(&tenant, "ada@example.com", Role::Member);

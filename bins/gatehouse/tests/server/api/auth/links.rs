@@ -1,4 +1,4 @@
-//! Invitations and resets: from an administrator's request to a signed-in person.
+//! Invitation and reset links, from the administrator's request to the signed-in user.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ fn token(link: &Value) -> String {
 }
 
 #[test]
-fn an_invitation_becomes_a_person_with_a_password() {
+fn invited_user_sets_a_password_and_signs_in() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (_, admin) = server.signed_in(&tenant, "admin@example.com", Role::Admin);
@@ -61,7 +61,7 @@ fn an_invitation_becomes_a_person_with_a_password() {
 }
 
 #[test]
-fn a_reset_ends_sessions_asks_for_the_factor_and_is_told() {
+fn password_reset_ends_sessions_requires_the_factor_and_is_reported() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (_, admin) = server.signed_in(&tenant, "admin@example.com", Role::Admin);

@@ -8,14 +8,14 @@ use store::testing::Kind;
 
 use crate::support::{MailServer, Server};
 
-/// The text of a mail as its reader sees it.
+/// Decodes the text of a mail.
 fn decoded(message: &str) -> String {
-    // Quoted-printable: a soft end of line, and what is written as its number.
+    // Quoted-printable: soft line breaks and encoded characters.
     message.replace("=\n", "").replace("=3D", "=")
 }
 
 #[test]
-fn an_invitation_goes_to_the_person_and_to_nobody_else() {
+fn invitation_is_sent_only_to_the_user() {
     let mail = MailServer::start();
     for kind in Kind::ALL {
         let url = format!("smtp://{}", mail.address);
@@ -40,7 +40,7 @@ fn an_invitation_goes_to_the_person_and_to_nobody_else() {
 }
 
 #[test]
-fn a_mail_server_that_is_away_is_said() {
+fn unreachable_mail_server_is_reported() {
     let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let server = Server::start(Kind::Sqlite, &[("smtp_url", &format!("smtp://{gone}"))]);
     let tenant = server.tenant("acme");

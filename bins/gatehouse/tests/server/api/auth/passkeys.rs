@@ -1,4 +1,4 @@
-//! Passkeys: enrolled, as a second factor, and as both.
+//! Passkeys: enrolment, and use as a second factor and as both factors.
 
 use credentials::FactorKind;
 use directory::Role;
@@ -27,7 +27,7 @@ fn is(answer: &Answer, status: u16, code: &str) {
 }
 
 #[test]
-fn a_passkey_is_both_factors_and_a_good_second_one() {
+fn passkey_signs_in_as_both_factors_or_as_the_second() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         server.policy(&tenant, |policy| policy.mfa.required = true);
@@ -62,7 +62,7 @@ fn a_passkey_is_both_factors_and_a_good_second_one() {
 }
 
 #[test]
-fn what_an_authenticator_does_not_prove_is_refused() {
+fn invalid_authenticator_responses_are_refused() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (_, browser) = server.signed_in(&tenant, "ada@example.com", Role::Member);
@@ -103,7 +103,7 @@ fn what_an_authenticator_does_not_prove_is_refused() {
 }
 
 #[test]
-fn where_passkeys_do_not_count_one_is_a_first_factor_alone() {
+fn passkey_is_only_a_first_factor_if_the_policy_does_not_accept_it() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (_, browser) = server.signed_in(&tenant, "ada@example.com", Role::Member);

@@ -1,4 +1,4 @@
-//! Several at once: exactly as many win as may.
+//! Concurrent attempts: exactly the allowed number succeeds.
 
 use std::sync::Barrier;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::enrolment::{codes, enrol_totp};
 use crate::support::{Answer, Browser, Server, code, on_both};
 
-/// Sends the same from as many threads at once, half of them to a second instance.
+/// Sends the same request from this many threads, half of them to a second instance.
 pub(crate) fn at_once(
     server: &Server,
     many: usize,
@@ -40,7 +40,7 @@ pub(super) fn with_status(answers: &[Answer], status: u16) -> usize {
 }
 
 #[test]
-fn one_step_and_one_recovery_code_let_one_in() {
+fn concurrent_use_of_one_code_signs_in_once() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (ada, browser) = server.signed_in(&tenant, "ada@example.com", Role::Member);
@@ -56,7 +56,7 @@ fn one_step_and_one_recovery_code_let_one_in() {
             browser.verify(&tickets[4 + index], "RECOVERY_CODE", &recovery[0])
         });
         assert_eq!((with_status(&answers, 200), with_status(&answers, 401)), (1, 3), "{answers:?}");
-        // And one ticket one session.
+        // One ticket yields one session.
         let ticket = server.browser().sign_in(&ada.email, ada.password).json()["ticket"].clone();
         let answers = at_once(server, 4, |browser, index| {
             browser.verify(&ticket, "RECOVERY_CODE", &recovery[1 + index])
@@ -66,7 +66,7 @@ fn one_step_and_one_recovery_code_let_one_in() {
 }
 
 #[test]
-fn of_64_guesses_at_once_as_many_are_evaluated_as_may() {
+fn concurrent_guesses_do_not_exceed_the_limit() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let ada = server.person(&tenant, "ada@example.com", Role::Member);

@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::support::{ORIGIN, on_both};
 
 #[test]
-fn a_password_signs_in_with_cookies_and_entries() {
+fn password_sign_in_sets_cookies_and_records_audit_entries() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let person = server.person(&tenant, "Ada@Example.com", Role::Member);
@@ -47,7 +47,7 @@ fn a_password_signs_in_with_cookies_and_entries() {
 }
 
 #[test]
-fn refusals_are_alike_until_the_password_is_right() {
+fn refusals_are_identical_until_the_password_is_correct() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let ada = server.person(&tenant, "ada@example.com", Role::Member);
@@ -89,7 +89,7 @@ fn refusals_are_alike_until_the_password_is_right() {
 }
 
 #[test]
-fn one_address_in_several_tenants_chooses_among_those_that_fit() {
+fn address_in_several_tenants_is_offered_those_with_matching_password() {
     on_both(|server| {
         let (acme, globex, other) = (server.tenant("acme"), server.tenant("globex"), server.tenant("other"));
         let ada = server.person(&acme, "ada@example.com", Role::Member);
@@ -121,7 +121,7 @@ fn one_address_in_several_tenants_chooses_among_those_that_fit() {
 }
 
 #[test]
-fn other_sites_and_odd_bodies_are_refused() {
+fn cross_site_requests_and_malformed_bodies_are_refused() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (ada, signed) = server.signed_in(&tenant, "ada@example.com", Role::Member);

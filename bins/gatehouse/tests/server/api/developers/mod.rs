@@ -3,10 +3,10 @@ use std::io::{Read, Write};
 use crate::support::on_both;
 
 #[test]
-fn documents_are_answered_to_anybody_and_not_twice() {
+fn documents_are_public_and_support_conditional_requests() {
     on_both(|server| {
         for path in ["/api/developers/openapi.json", "/api/developers/events.json"] {
-            // A bad credential is ignored where none is needed.
+            // An invalid credential is ignored on public operations.
             let first = server.anonymous().bearer("nonsense").get(path);
             assert_eq!(first.status, 200);
             assert_eq!(first.header("content-type"), "application/json");
@@ -20,7 +20,7 @@ fn documents_are_answered_to_anybody_and_not_twice() {
 }
 
 #[test]
-fn large_documents_are_compressed_and_not_sent_twice() {
+fn large_documents_are_compressed_and_support_conditional_requests() {
     on_both(|server| {
         for path in ["/developers", "/api/developers/openapi.json", "/api/developers/events.json"] {
             let plain = server.anonymous().get(path);
@@ -48,7 +48,7 @@ fn large_documents_are_compressed_and_not_sent_twice() {
     });
 }
 
-/// An answer as it is on the wire.
+/// Returns the response as raw bytes.
 fn raw(address: std::net::SocketAddr, path: &str, headers: &str) -> Vec<u8> {
     let mut stream = std::net::TcpStream::connect(address).unwrap();
     write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{headers}\r\n").unwrap();
@@ -58,7 +58,7 @@ fn raw(address: std::net::SocketAddr, path: &str, headers: &str) -> Vec<u8> {
 }
 
 #[test]
-fn the_spec_version_names_the_document() {
+fn spec_version_identifies_the_document() {
     on_both(|server| {
         let document = server.anonymous().get("/api/developers/openapi.json");
         let hash = ring::digest::digest(&ring::digest::SHA256, document.text.as_bytes());

@@ -17,7 +17,7 @@ fn is(answer: &Answer, status: u16, code: &str) {
 }
 
 #[test]
-fn it_asks_for_a_fresh_sign_in_or_a_proof_and_ends_other_sessions() {
+fn password_change_requires_recent_sign_in_or_step_up_and_ends_other_sessions() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (ada, browser) = server.signed_in(&tenant, "ada@example.com", Role::Member);

@@ -1,4 +1,4 @@
-//! People: one's own profile, the tenant's, and what administrators decide.
+//! Users: one's own profile, the tenant's users, and changes by administrators.
 
 use directory::Role;
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ fn patch(browser: &Browser, path: &str, body: &Value) -> Answer {
 }
 
 #[test]
-fn a_profile_keeps_what_provisioning_knows_beside_it() {
+fn profile_change_keeps_other_provisioned_attributes() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let user = json!({
@@ -43,7 +43,7 @@ fn a_profile_keeps_what_provisioning_knows_beside_it() {
 }
 
 #[test]
-fn the_last_administrator_stays_one() {
+fn last_administrator_cannot_be_demoted_disabled_or_deleted() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (first, browser) = server.signed_in(&tenant, "first@example.com", Role::Admin);
@@ -72,7 +72,7 @@ fn the_last_administrator_stays_one() {
 }
 
 #[test]
-fn an_address_moves_with_its_person_and_belongs_to_one() {
+fn address_change_moves_the_sign_in_and_addresses_are_unique() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (_, browser) = server.signed_in(&tenant, "admin@example.com", Role::Admin);
@@ -91,7 +91,7 @@ fn an_address_moves_with_its_person_and_belongs_to_one() {
 }
 
 #[test]
-fn lists_come_in_pages_of_ones_own_tenant() {
+fn lists_are_paged_and_contain_only_the_own_tenant() {
     on_both(|server| {
         let (acme, globex) = (server.tenant("acme"), server.tenant("globex"));
         let (_, browser) = server.signed_in(&acme, "admin@example.com", Role::Admin);

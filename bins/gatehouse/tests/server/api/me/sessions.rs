@@ -14,7 +14,7 @@ fn is(answer: &Answer, status: u16, code: &str) {
 }
 
 #[test]
-fn a_revoked_session_is_out_everywhere_whatever_cookies_come_along() {
+fn revoked_session_is_refused_on_every_instance() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (ada, here) = server.signed_in(&tenant, "ada@example.com", Role::Member);
@@ -34,7 +34,7 @@ fn a_revoked_session_is_out_everywhere_whatever_cookies_come_along() {
                 is(&thrown_out.post("/api/me/sessions/heartbeat", &json!({})), 401, "SESSION_REVOKED");
                 thrown_out.drop_cookie("as_sid");
                 is(&thrown_out.get("/api/me"), 401, "SESSION_REVOKED");
-                // Another session's mirror, or the other name of the cookie.
+                // With another session's mirror cookie, or under the other cookie name.
                 thrown_out.set("as_sid", &here.cookie("as_sid"));
                 is(&thrown_out.get("/api/me"), 401, "UNAUTHENTICATED");
                 thrown_out.drop_cookie("as_sid");
@@ -52,7 +52,7 @@ fn a_revoked_session_is_out_everywhere_whatever_cookies_come_along() {
 }
 
 #[test]
-fn cookies_are_mended_at_the_heartbeat_and_never_mixed() {
+fn heartbeat_restores_cookies_and_never_mixes_sessions() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (ada, browser) = server.signed_in(&tenant, "ada@example.com", Role::Member);
@@ -65,7 +65,7 @@ fn cookies_are_mended_at_the_heartbeat_and_never_mixed() {
         other.sign_in(&ada.email, ada.password);
         browser.set("as_sid", &other.cookie("as_sid"));
         is(&browser.get("/api/me"), 401, "UNAUTHENTICATED");
-        // A token beside cookies: cookies are ignored.
+        // With a token in the request, cookies are ignored.
         is(&other.with("Authorization", "Bearer nonsense").get("/api/me"), 401, "UNAUTHENTICATED");
         let scim = other.with("Authorization", &format!("Bearer {}", tenant.token)).get("/api/me");
         assert_eq!((scim.status, &scim.json()["reason"]), (403, &json!("CREDENTIAL_KIND")));
@@ -75,7 +75,7 @@ fn cookies_are_mended_at_the_heartbeat_and_never_mixed() {
 }
 
 #[test]
-fn sessions_end_by_idleness_and_by_age() {
+fn sessions_end_after_idle_and_absolute_timeout() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         server.policy(&tenant, |policy| {
@@ -97,7 +97,7 @@ fn sessions_end_by_idleness_and_by_age() {
 }
 
 #[test]
-fn deactivation_throws_out_at_once_and_says_so() {
+fn disabled_user_is_signed_out_at_once_with_a_reason() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (ada, browser) = server.signed_in(&tenant, "ada@example.com", Role::Member);
@@ -120,7 +120,7 @@ fn deactivation_throws_out_at_once_and_says_so() {
 }
 
 #[test]
-fn the_place_of_a_session_is_shown_where_it_is_known() {
+fn session_shows_its_place_if_known() {
     let places = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/places.mmdb");
     for kind in Kind::ALL {
         let server = Server::start(kind, &[("trusted_proxies", "127.0.0.1"), ("geo_database", places)]);
@@ -137,7 +137,7 @@ fn the_place_of_a_session_is_shown_where_it_is_known() {
             let own = shown.as_array().unwrap().iter().find(|session| session["current"] == true).unwrap();
             assert_eq!((&own["location"], &own["ipPrefix"]), (&place, &json!(prefix)));
         }
-        // Whoever travels is seen where they are.
+        // The place follows the address of the latest request.
         let browser = server.browser().with("X-Forwarded-For", "198.51.100.9");
         browser.sign_in(&ada.email, ada.password);
         let moved = browser.with("X-Forwarded-For", "2001:db8:1::9");

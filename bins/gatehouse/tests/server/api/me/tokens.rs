@@ -1,4 +1,4 @@
-//! `/api/me/tokens`: personal access tokens, and what they open.
+//! `/api/me/tokens`: personal access tokens and their scopes.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ fn mint(browser: &Browser, scopes: &[&str]) -> String {
 }
 
 #[test]
-fn a_token_opens_what_its_scopes_name_and_nothing_else() {
+fn token_allows_only_what_its_scopes_permit() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (ada, browser) = server.signed_in(&tenant, "ada@example.com", Role::Member);
@@ -48,7 +48,7 @@ fn a_token_opens_what_its_scopes_name_and_nothing_else() {
         let changed = change(&mint(&admin, &["write:hcm"])).json();
         assert_eq!((&changed["title"], &changed["department"]), (&json!("Countess"), &json!("Engines")));
 
-        // What no token touches.
+        // Endpoints that accept no token.
         for path in ["/api/me/sessions", "/api/me/tokens", "/api/me/factors"] {
             assert_eq!(reason(&by(&token).get(path)), (403, "CREDENTIAL_KIND".into()), "{path}");
         }
@@ -74,7 +74,7 @@ fn a_token_opens_what_its_scopes_name_and_nothing_else() {
 }
 
 #[test]
-fn tokens_of_administrators_are_minted_with_a_proof_and_end_with_the_role() {
+fn administrator_tokens_require_a_step_up_and_end_with_the_role() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (_, member) = server.signed_in(&tenant, "ada@example.com", Role::Member);
@@ -96,7 +96,7 @@ fn tokens_of_administrators_are_minted_with_a_proof_and_end_with_the_role() {
         let refused = [
             ("PUT", "/api/settings/sign-in-policy".to_owned(), json!({})),
             ("POST", "/api/settings/users".to_owned(), json!({ "email": "m@example.com", "role": "ADMIN" })),
-            // There is no mail: the link would be in the answer.
+            // Mail is not configured: the response would contain the link.
             ("POST", "/api/settings/users".to_owned(), json!({ "email": "n@example.com" })),
             ("PATCH", own.clone(), json!({ "role": "MEMBER" })),
             ("PATCH", own.clone(), json!({ "email": "m@example.com" })),
@@ -124,7 +124,7 @@ fn tokens_of_administrators_are_minted_with_a_proof_and_end_with_the_role() {
 }
 
 #[test]
-fn odd_choices_are_refused() {
+fn invalid_token_settings_are_refused() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (_, browser) = server.signed_in(&tenant, "ada@example.com", Role::Member);

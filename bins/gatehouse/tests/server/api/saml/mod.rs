@@ -1,4 +1,4 @@
-//! Signing in through an identity provider.
+//! Sign-in through an identity provider.
 
 mod owed;
 mod refused;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Answer, Browser, Idp, Sent, Server, Tenant};
 
-/// A tenant with an administrator and an identity provider for `corp.example`.
+/// A tenant with an administrator and an SSO connection for `corp.example`.
 pub(crate) struct Site {
     pub(crate) tenant: Tenant,
     pub(crate) admin: Browser,
@@ -19,19 +19,19 @@ pub(crate) struct Site {
     pub(crate) id: String,
 }
 
-/// The body of a provider by its metadata.
+/// Returns the request body of an SSO connection with the provider's metadata.
 pub(crate) fn body(idp: &Idp, domains: &[&str]) -> Value {
     json!({ "name": "Corp", "emailDomains": domains, "metadataXml": idp.metadata() })
 }
 
-/// Adds a provider.
+/// Adds an SSO connection.
 pub(crate) fn add(server: &Server, admin: &Browser, body: &Value) -> Value {
     let made = server.proved(admin, "SSO_PROVIDER_CHANGE").post("/api/settings/saml-providers", body);
     assert_eq!(made.status, 200, "{}", made.text);
     made.json()
 }
 
-/// Sends a form as a page of an identity provider does.
+/// Posts a SAML response as the identity provider's page does.
 pub(crate) fn give(browser: &Browser, path: &str, response: &str, relay_state: &str) -> Answer {
     let fields = [("SAMLResponse", response), ("RelayState", relay_state)];
     let form = form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
@@ -60,24 +60,24 @@ impl Site {
         format!("/api/saml/{}/{rest}", self.id)
     }
 
-    /// Begins a sign-in.
+    /// Starts a sign-in.
     pub(crate) fn begin(&self, browser: &Browser, query: &str) -> Sent {
         Sent::of(&browser.get(&format!("{}{query}", self.path("login"))))
     }
 
-    /// Gives a response to the assertion consumer service.
+    /// Posts a response to the assertion consumer service.
     pub(crate) fn post(&self, browser: &Browser, response: &str, relay_state: &str) -> Answer {
         give(browser, &self.path("acs"), response, relay_state)
     }
 
-    /// A whole sign-in of whoever has this address.
+    /// Signs in the user with this address.
     pub(crate) fn sign_in(&self, server: &Server, browser: &Browser, email: &str) -> Answer {
         let sent = self.begin(browser, "");
         let says = sent.says(email, kernel::Env::now(&*server.env));
         self.post(browser, &self.idp.response(&says), &sent.relay_state)
     }
 
-    /// The newest refusals in the ledger: what they say.
+    /// Returns the payloads of the newest refusals in the audit log.
     pub(crate) fn refusals(&self, server: &Server) -> Vec<Value> {
         let entries = server.entries(&self.tenant).into_iter();
         let refused = entries.filter(|entry| entry.action == "ACCOUNT_SAML_SIGN_IN_REFUSED");

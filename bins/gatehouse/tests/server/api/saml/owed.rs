@@ -1,4 +1,4 @@
-//! A second factor after the identity provider's.
+//! A second factor after a SAML sign-in.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use serde_json::json;
 use super::Site;
 use crate::support::{Browser, PASSWORD, Server, code, on_both};
 
-/// Gives whoever has this session an authenticator app: its secret.
+/// Enrols an authenticator app for the session and returns its secret.
 fn enrol(server: &Server, browser: &Browser) -> String {
     let begun = browser.post("/api/me/factors/totp", &json!({}));
     assert_eq!(begun.status, 200, "{}", begun.text);
@@ -21,7 +21,7 @@ fn enrol(server: &Server, browser: &Browser) -> String {
 }
 
 #[test]
-fn whoever_has_a_factor_is_asked_for_it() {
+fn user_with_a_factor_must_verify_it_after_saml() {
     on_both(|server| {
         let site = Site::new(server, "acme");
         let (_, own) = server.signed_in(&site.tenant, "ada@corp.example", Role::Member);
@@ -36,7 +36,7 @@ fn whoever_has_a_factor_is_asked_for_it() {
 
         let asked = browser.post("/api/auth/sign-in/resume", &json!({}));
         assert_eq!((asked.status, &asked.json()["status"]), (200, &json!("MFA_REQUIRED")), "{}", asked.text);
-        // The page may be loaded again: it stays the ticket it is, with what was wrong and the time it has left.
+        // After a reload the ticket is the same, with its wrong answers and its remaining time.
         let wrong = browser.verify(&asked.json()["ticket"], "TOTP", "000000");
         assert_eq!((wrong.status, &wrong.json()["code"]), (401, &json!("FACTOR_INVALID")));
         let again = browser.post("/api/auth/sign-in/resume", &json!({})).json();
@@ -48,14 +48,14 @@ fn whoever_has_a_factor_is_asked_for_it() {
         let entry = entries.iter().find(|entry| entry.action == "ACCOUNT_SIGN_IN_SUCCEEDED").unwrap();
         assert!(entry.metadata.contains("[\"sso\",\"otp\"]"), "{}", entry.metadata);
 
-        // That of a password is none of these.
+        // The ticket of a password sign-in cannot be resumed here.
         let by_password = server.browser();
         let ticket = by_password.sign_in("ada@corp.example", PASSWORD).json()["ticket"].clone();
         by_password.set("sign_in_ticket", ticket.as_str().unwrap());
         let refused = by_password.post("/api/auth/sign-in/resume", &json!({}));
         assert_eq!((refused.status, &refused.json()["code"]), (401, &json!("TICKET_INVALID")));
 
-        // The way may be closed while it waits.
+        // SSO may be disabled while the sign-in is pending.
         let late = server.browser();
         site.sign_in(server, &late, "ada@corp.example");
         let waiting = late.post("/api/auth/sign-in/resume", &json!({})).json()["ticket"].clone();
@@ -74,7 +74,7 @@ fn whoever_has_a_factor_is_asked_for_it() {
 }
 
 #[test]
-fn whoever_owes_a_factor_enrols_one_and_the_providers_counts_only_if_it_is_trusted() {
+fn required_factor_is_enrolled_after_saml_unless_the_providers_mfa_is_trusted() {
     on_both(|server| {
         let site = Site::new(server, "acme");
         server.person(&site.tenant, "ada@corp.example", Role::Member);
@@ -95,7 +95,7 @@ fn whoever_owes_a_factor_enrols_one_and_the_providers_counts_only_if_it_is_trust
 }
 
 #[test]
-fn an_old_sign_in_there_is_none_where_a_new_one_was_asked_for() {
+fn old_authentication_is_refused_if_a_new_one_was_requested() {
     on_both(|server| {
         let site = Site::with(server, "acme", |body| body["forceAuthn"] = json!(true));
         server.person(&site.tenant, "ada@corp.example", Role::Member);

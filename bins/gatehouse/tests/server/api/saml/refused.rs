@@ -1,4 +1,4 @@
-//! What is refused: the same page for everything before the person is known, the reason in the ledger.
+//! Refused responses. Before the user is known, all refusals show the same page; the audit log has the reason.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use serde_json::json;
 use super::{Site, add, body, give};
 use crate::support::{Browser, Idp, Sent, Server, on_both};
 
-/// A response for whoever has this address, bent.
+/// Returns a modified response for the user with this address.
 fn bent(server: &Server, site: &Site, sent: &Sent, bend: impl FnOnce(&mut crate::support::Says)) -> String {
     let mut says = sent.says("ada@corp.example", server.env.now());
     bend(&mut says);
@@ -28,7 +28,7 @@ fn refused(server: &Server, site: &Site, browser: &Browser, response: &str, reas
 }
 
 #[test]
-fn a_request_is_answered_once_by_its_provider_in_its_browser_and_in_time() {
+fn request_is_answered_once_by_its_provider_in_its_browser_before_expiry() {
     on_both(|server| {
         let site = Site::new(server, "acme");
         server.person(&site.tenant, "ada@corp.example", Role::Member);
@@ -42,7 +42,7 @@ fn a_request_is_answered_once_by_its_provider_in_its_browser_and_in_time() {
         *browser.cookies.borrow_mut() = kept;
         refused(server, &site, &browser, &good(&sent), "REQUEST_ALREADY_ANSWERED");
 
-        // The same assertion in answer to another request: what says so is signed.
+        // The same assertion with a signed `InResponseTo` of another request.
         let second = site.begin(&browser, "");
         let again = bent(server, &site, &second, |says| says.assertion_id = format!("_a{}", sent.id()));
         refused(server, &site, &browser, &again, "ASSERTION_REPLAYED");
@@ -60,11 +60,11 @@ fn a_request_is_answered_once_by_its_provider_in_its_browser_and_in_time() {
 }
 
 #[test]
-fn another_provider_answers_nothing() {
+fn response_of_another_connection_is_refused() {
     on_both(|server| {
         let site = Site::new(server, "acme");
         server.person(&site.tenant, "ada@corp.example", Role::Member);
-        // Another of the same tenant's, by the same identity provider.
+        // Another connection of the same tenant to the same identity provider.
         let mut twin = body(&site.idp, &["other.example"]);
         twin["name"] = json!("Twin");
         let twin = add(server, &site.admin, &twin)["id"].as_str().unwrap().to_owned();
@@ -85,7 +85,7 @@ fn another_provider_answers_nothing() {
         assert_eq!((answer.status, &answer.json()["code"]), (401, &json!("SAML_REFUSED")));
         let entered = site.refusals(server);
         assert!(entered.iter().any(|data| data["reason"] == "REQUEST_UNKNOWN_OR_EXPIRED"), "{entered:?}");
-        // And one of another tenant's: its own directory, its own ledger.
+        // A connection of another tenant, with its own directory and audit log.
         let neighbour = Site::new(server, "globex");
         server.person(&neighbour.tenant, "ada@corp.example", Role::Member);
         let foreign = neighbour.post(
@@ -100,7 +100,7 @@ fn another_provider_answers_nothing() {
 }
 
 #[test]
-fn keys_that_are_not_pinned_and_what_was_changed_are_refused() {
+fn unknown_keys_and_modified_responses_are_refused() {
     on_both(|server| {
         let site = Site::new(server, "acme");
         server.person(&site.tenant, "ada@corp.example", Role::Member);
@@ -119,7 +119,7 @@ fn keys_that_are_not_pinned_and_what_was_changed_are_refused() {
         refused(server, &site, &browser, &encoded(&unsigned), "UNSIGNED");
         refused(server, &site, &browser, &encoded(&format!("<!DOCTYPE a>{signed}")), "FORBIDDEN_MARKUP");
         refused(server, &site, &browser, "%%%", "NOT_BASE64");
-        // The body has the same limit as the field, and is met first.
+        // The body has the same limit as the field, and the body limit applies first.
         assert_eq!(site.post(&browser, &"A".repeat(1024 * 1024), "").status, 413);
         refused(server, &site, &browser, "", "RESPONSE_MISSING");
         assert_eq!(site.post(&browser, &encoded(&signed), &sent.relay_state).status, 303);
@@ -127,7 +127,7 @@ fn keys_that_are_not_pinned_and_what_was_changed_are_refused() {
 }
 
 #[test]
-fn after_all_checks_people_are_told_why() {
+fn users_learn_the_reason_after_all_checks_of_the_response_passed() {
     on_both(|server| {
         let site = Site::new(server, "acme");
         let ada = server.person(&site.tenant, "ada@corp.example", Role::Member);
@@ -165,7 +165,7 @@ fn after_all_checks_people_are_told_why() {
 }
 
 #[test]
-fn a_network_policy_keeps_people_out_here_too() {
+fn network_policy_applies_to_saml_sign_ins() {
     on_both(|server| {
         let site = Site::new(server, "acme");
         server.person(&site.tenant, "ada@corp.example", Role::Member);
@@ -186,7 +186,7 @@ fn a_network_policy_keeps_people_out_here_too() {
 }
 
 #[test]
-fn nobody_speaks_for_a_domain_that_another_tenant_has_proved() {
+fn connection_cannot_sign_in_users_of_a_domain_verified_by_another_tenant() {
     on_both(|server| {
         let site = Site::new(server, "acme");
         server.person(&site.tenant, "ada@corp.example", Role::Member);
@@ -207,7 +207,7 @@ fn nobody_speaks_for_a_domain_that_another_tenant_has_proved() {
 }
 
 #[test]
-fn of_many_that_give_one_answer_at_once_one_is_in() {
+fn concurrent_posts_of_one_response_sign_in_once() {
     on_both(|server| {
         let site = Site::new(server, "acme");
         server.person(&site.tenant, "ada@corp.example", Role::Member);
@@ -229,7 +229,7 @@ fn of_many_that_give_one_answer_at_once_one_is_in() {
 }
 
 #[test]
-fn forms_alone_are_taken() {
+fn only_form_bodies_are_accepted() {
     on_both(|server| {
         let site = Site::new(server, "acme");
         let caller = server.anonymous();

@@ -1,4 +1,4 @@
-//! From our page to theirs and back, signed in.
+//! The whole SAML sign-in, to the identity provider and back.
 
 use std::time::Duration;
 
@@ -54,7 +54,7 @@ fn a_whole_sign_in() {
 }
 
 #[test]
-fn an_answer_leads_to_places_of_ours_alone() {
+fn relay_state_cannot_redirect_to_other_origins() {
     on_both(|server| {
         let site = Site::new(server, "acme");
         server.person(&site.tenant, "ada@corp.example", Role::Member);
@@ -84,13 +84,13 @@ fn an_answer_leads_to_places_of_ours_alone() {
 }
 
 #[test]
-fn origins_of_the_operator_are_gone_back_to_and_https_cookies_travel() {
+fn configured_return_origins_are_allowed_and_cookies_are_cross_site_with_https() {
     for kind in store::testing::Kind::ALL {
         let settings = [("return_origins", "https://app.example"), ("base_url", "https://gate.example")];
         let server = &Server::start(kind, &settings);
         let tenant = server.tenant("acme");
         let idp = Idp::new("idp.acme.example");
-        // Sessions' cookies are the same here: only what is about SAML is looked at.
+        // Session cookies are the same here; only the SAML cookies are checked.
         let (_, admin) = server.signed_in(&tenant, "admin@acme.example", Role::Admin);
         let id = add(server, &admin, &body(&idp, &["corp.example"]))["id"].as_str().unwrap().to_owned();
         let site = Site { tenant, admin, idp, id };
@@ -152,7 +152,7 @@ fn metadata_has_both_certificates_during_a_rotation() {
 }
 
 #[test]
-fn a_session_ends_when_the_identity_provider_says_so() {
+fn session_ends_at_session_not_on_or_after() {
     on_both(|server| {
         let site = Site::new(server, "acme");
         server.person(&site.tenant, "ada@corp.example", Role::Member);
@@ -173,7 +173,7 @@ fn a_session_ends_when_the_identity_provider_says_so() {
 }
 
 #[test]
-fn an_address_or_a_tenant_leads_to_its_provider() {
+fn providers_are_found_by_address_or_tenant() {
     on_both(|server| {
         let site = Site::new(server, "acme");
         let ask = |body| server.browser().post("/api/auth/sign-in/providers", &body);

@@ -1,4 +1,4 @@
-//! "Test connection": the report instead of a session.
+//! Connection tests: a report instead of a session.
 
 use directory::Role;
 use kernel::Env;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::Site;
 use crate::support::{Server, on_both};
 
-/// Begins a test: where it is found, and the query that leads into it.
+/// Starts a test. Returns its URL, and the query of the sign-in.
 fn begin(site: &Site) -> (String, String) {
     let path = format!("/api/settings/saml-providers/{}/test", site.id);
     let begun = site.admin.post(&path, &json!({}));
@@ -23,7 +23,7 @@ fn check<'r>(report: &'r Value, name: &str) -> &'r Value {
 }
 
 #[test]
-fn a_test_that_passes_says_who_it_would_be_and_lets_nobody_in() {
+fn passed_connection_test_reports_the_user_and_starts_no_session() {
     on_both(|server| {
         let site = Site::new(server, "acme");
         let ada = server.person(&site.tenant, "ada@corp.example", Role::Member);
@@ -45,13 +45,13 @@ fn a_test_that_passes_says_who_it_would_be_and_lets_nobody_in() {
         assert_eq!(report["nameId"]["value"], "ada@corp.example");
         assert_eq!(check(&report, "ACCOUNT")["outcome"], "PASSED");
         assert_eq!(*check(&report, "DECRYPTION"), Value::Null, "nothing was encrypted");
-        // A test is gone through once.
+        // A test can be run once.
         assert_eq!(server.browser().get(&format!("{}{query}", site.path("login"))).status, 404);
     });
 }
 
 #[test]
-fn a_test_that_fails_says_where_and_why() {
+fn failed_connection_test_reports_the_check_and_the_reason() {
     on_both(|server| {
         let site = Site::new(server, "acme");
         let failed = |server: &Server, bend: &dyn Fn(&mut crate::support::Says), rekeyed: bool| {
@@ -84,7 +84,7 @@ fn a_test_that_fails_says_where_and_why() {
         assert_eq!(check(&report, "EMAIL")["outcome"], "PASSED");
         assert_eq!(report["user"], Value::Null);
 
-        // Whoever has not begun it has nothing to say about it.
+        // A response from another browser does not change the test.
         let (place, query) = begin(&site);
         let sent = site.begin(&server.browser(), &query);
         let says = sent.says("nobody@corp.example", server.env.now());

@@ -1,4 +1,4 @@
-//! The flow to the letter.
+//! The step-up flow.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use super::{
 use crate::support::{Authenticator, code, on_both};
 
 #[test]
-fn an_act_is_refused_proved_and_done_once() {
+fn action_needs_a_step_up_token_that_works_once() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (ada, browser) = server.signed_in(&tenant, "ada@example.com", Role::Admin);
@@ -59,7 +59,7 @@ fn an_act_is_refused_proved_and_done_once() {
         let named: Vec<_> = listed["tokens"].as_array().unwrap().iter().map(|token| &token["name"]).collect();
         assert_eq!(named, ["Okta", "test"], "the harness has one, too");
 
-        // The ledger has it all, the refusal once its answer is on its way.
+        // The audit log contains all of it; the refusal is recorded after its response.
         crate::support::eventually(|| {
             let entries = server.entries(&tenant);
             let of = |action: &str| entries.iter().filter(|entry| entry.action == action).count();
@@ -73,7 +73,7 @@ fn an_act_is_refused_proved_and_done_once() {
 }
 
 #[test]
-fn a_passkey_proves_what_resists_phishing() {
+fn phishing_resistant_purpose_requires_a_passkey() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (ada, browser) = server.signed_in(&tenant, "ada@example.com", Role::Member);
@@ -107,11 +107,11 @@ fn a_passkey_proves_what_resists_phishing() {
         assert!(done["consumedAt"].as_str().unwrap().ends_with('Z'));
         let odd = json!({ "challengeId": asked["challengeId"], "factor": "WEBAUTHN", "credential": {} });
         is(&browser.post("/api/auth/step-up/verify", &odd), 400, "INVALID_REQUEST");
-        // An answer to one challenge is none to another.
+        // The answer to one challenge is invalid for another.
         let other = challenge(&browser, purpose).json();
         let body = json!({ "challengeId": other["challengeId"], "factor": "WEBAUTHN", "credential": body["credential"] });
         is(&browser.post("/api/auth/step-up/verify", &body), 401, "FACTOR_INVALID");
-        // A purpose that takes both offers both, and what the tenant does not accept is not offered.
+        // A purpose that accepts both factors offers both, except those that the tenant does not accept.
         assert_eq!(challenge(&browser, "PAYROLL_SEAL").json()["factors"], json!(["WEBAUTHN", "TOTP"]));
         let waiting = challenge(&browser, "PAYROLL_SEAL").json();
         server.policy(&tenant, |policy| policy.mfa.accepted_factors = vec![FactorKind::Webauthn]);
@@ -123,11 +123,11 @@ fn a_passkey_proves_what_resists_phishing() {
 }
 
 #[test]
-fn what_is_asked_wrongly_is_said() {
+fn invalid_step_up_requests_are_explained() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (_, browser) = server.signed_in(&tenant, "ada@example.com", Role::Member);
-        // Before any look at factors: there are none.
+        // Checked before the user's factors; this user has none.
         is(&challenge(&browser, "MOON_LANDING"), 400, "UNKNOWN_PURPOSE");
         is(&challenge(&browser, "PAYROLL_SEAL"), 409, "NO_FACTOR_AVAILABLE");
         is(&browser.post("/api/auth/step-up/consume", &json!({ "purpose": "x" })), 400, "UNKNOWN_PURPOSE");
@@ -138,7 +138,7 @@ fn what_is_asked_wrongly_is_said() {
         is(&answer_with(&browser, &other, "TOTP", "000000"), 401, "TICKET_INVALID");
         is(&answer_with(&browser, &other, "RECOVERY_CODE", "x"), 403, "FACTOR_NOT_PERMITTED");
         is(&answer_with(&browser, &other, "SMS", "x"), 400, "INVALID_REQUEST");
-        // The purposes are in the description, with what each asks for.
+        // The description lists the purposes and what each requires.
         let document = server.anonymous().get("/api/developers/openapi.json").json();
         let listed = document["x-step-up-purposes"].as_array().unwrap().clone();
         assert_eq!(listed.len(), stepup::PURPOSES.len());
@@ -151,13 +151,13 @@ fn what_is_asked_wrongly_is_said() {
 }
 
 #[test]
-fn everything_that_was_guarded_can_be_done() {
+fn guarded_actions_succeed_with_a_step_up() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (_, browser) = server.signed_in(&tenant, "ada@example.com", Role::Admin);
         let secret = enrol_totp(server, &browser);
         let bob = server.person(&tenant, "bob@example.com", Role::Member);
-        // The grace of the first factor is over.
+        // The grace after enrolling the first factor has ended.
         server.env.advance(Duration::from_mins(20));
         let person = format!("/api/settings/users/{}", bob.id);
         let policy = browser.get("/api/settings/sign-in-policy").json();
@@ -196,7 +196,7 @@ fn everything_that_was_guarded_can_be_done() {
             let refused = send(&browser);
             is(&refused, 401, "STEP_UP_REQUIRED");
             assert_eq!(refused.json()["purpose"], purpose, "{method} {path}");
-            // Codes are counted; a proof a minute is not too many.
+            // Codes are rate-limited; one step-up per minute is within the limit.
             server.env.advance(Duration::from_mins(1));
             let proved = browser.with(TOKEN, &token(server, &browser, &secret, purpose));
             let done = send(&proved);

@@ -1,4 +1,4 @@
-//! A fresh proof for one act: the flow, each sentence of the threat model, and everybody at once.
+//! Step-up: the flow, each statement of the threat model, and concurrent use.
 
 mod flow;
 mod races;
@@ -29,7 +29,7 @@ fn answer_with(browser: &Browser, challenge: &Value, factor: &str, code: &str) -
     browser.post("/api/auth/step-up/verify", &body)
 }
 
-/// A token by the code that an app shows half a minute after the last one.
+/// Gets a step-up token with the code that an app shows half a minute after the last one.
 fn token(server: &Server, browser: &Browser, secret: &str, purpose: &str) -> String {
     server.env.advance(std::time::Duration::from_secs(30));
     let asked = challenge(browser, purpose).json();

@@ -1,4 +1,4 @@
-//! Everybody at once, on two instances: exactly as many win as may.
+//! Concurrent requests on two instances: exactly the allowed number succeeds.
 
 use directory::Role;
 
@@ -17,15 +17,15 @@ const ROUNDS: usize = 4;
 const AT_ONCE: usize = 64;
 
 #[test]
-fn of_64_uses_of_each_of_200_tokens_one_wins() {
+fn each_step_up_token_is_consumed_once_by_64_concurrent_requests() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (_, browser) = server.signed_in(&tenant, "ada@example.com", Role::Member);
-        // In rounds, as a token lives five minutes.
+        // In rounds, because a token expires after five minutes.
         for _ in 0..ROUNDS {
             let tokens: Vec<_> = (0..TOKENS / ROUNDS).map(|_| server.proof(&browser, SEAL)).collect();
             let cookies = browser.cookies.borrow().clone();
-            // Nobody waits for anybody: all go through the tokens in the same order.
+            // All threads use the tokens in the same order without waiting for each other.
             let mut answers: Vec<Vec<(u16, String)>> = Vec::new();
             server.second(|second| {
                 answers = std::thread::scope(|scope| {
@@ -60,12 +60,13 @@ fn of_64_uses_of_each_of_200_tokens_one_wins() {
 }
 
 #[test]
-fn of_64_wrong_codes_at_once_as_many_are_evaluated_as_may() {
+fn concurrent_wrong_codes_do_not_exceed_the_limit() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (_, session) = server.signed_in(&tenant, "ada@example.com", Role::Member);
         enrol_totp(server, &session);
-        // So many challenges wait in a session at most; together they would take more wrong codes than the session may.
+        // The maximum number of open challenges per session. Together they would accept more wrong codes than the
+        // session may try.
         let asked: Vec<_> = (0..5).map(|_| challenge(&session, SEAL).json()).collect();
         let cookies = session.cookies.borrow().clone();
         let answers = at_once(server, AT_ONCE, |browser, index| {
@@ -74,13 +75,13 @@ fn of_64_wrong_codes_at_once_as_many_are_evaluated_as_may() {
         });
         let evaluated = answers.iter().filter(|answer| answer.json()["code"] == "FACTOR_INVALID").count();
         assert_eq!(evaluated, 10);
-        // The others met the limit, or a challenge that five wrong codes had ended.
+        // The others met the limit, or a challenge that five wrong codes had closed.
         assert_eq!(with_status(&answers, 401) + with_status(&answers, 429), AT_ONCE);
     });
 }
 
 #[test]
-fn one_code_at_once_for_signing_in_and_proving_is_good_for_one() {
+fn code_used_concurrently_for_sign_in_and_step_up_works_for_one() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (ada, browser) = server.signed_in(&tenant, "ada@example.com", Role::Member);

@@ -1,4 +1,4 @@
-//! Each sentence of the threat model in `docs/design/threat-model.md`, from outside.
+//! Each statement of the threat model in `docs/design/threat-model.md`, tested from outside.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::support::{Server, code, on_both};
 const SEAL: &str = "PAYROLL_SEAL";
 
 #[test]
-fn a_stolen_token_is_worth_nothing_elsewhere_and_stays_its_owners() {
+fn stolen_step_up_token_is_useless_elsewhere_and_stays_valid_for_its_owner() {
     for kind in Kind::ALL {
         let server = Server::start(kind, &[("trusted_proxies", "127.0.0.1")]);
         let (acme, globex) = (server.tenant("acme"), server.tenant("globex"));
@@ -23,18 +23,18 @@ fn a_stolen_token_is_worth_nothing_elsewhere_and_stays_its_owners() {
         let at = |browser: &crate::support::Browser, ip: &str| browser.with("X-Forwarded-For", ip);
         let here = at(&home, "192.0.2.7");
         let secret = enrol_totp(&server, &here);
-        // The session has another id now.
+        // The session has a new ID now.
         home.cookies.replace(here.cookies.borrow().clone());
         let token = token(&server, &here, &secret, SEAL);
 
-        // Another address, whichever; in its other form it is the same.
+        // Any other address is refused; the same address in its other form is not.
         for elsewhere in ["192.0.2.8", "2001:db8::7", "::ffff:192.0.2.9"] {
             invalid(&consume(&at(&home, elsewhere), &token, SEAL), "IP_MISMATCH");
         }
-        // A proxy that hides the address: there is nothing to compare.
+        // With a proxy that hides the address, there is nothing to compare.
         is(&consume(&at(&home, "unknown"), &token, SEAL), 400, "INVALID_REQUEST");
         is(&challenge(&at(&home, "unknown"), SEAL), 400, "INVALID_REQUEST");
-        // Another session of the same person, and another person at the same address.
+        // Another session of the same user, and another user at the same address.
         let second = server.browser();
         at(&second, "192.0.2.7").sign_in(&ada.email, ada.password);
         let (_, bob) = server.signed_in(&acme, "bob@example.com", Role::Admin);
@@ -48,9 +48,9 @@ fn a_stolen_token_is_worth_nothing_elsewhere_and_stays_its_owners() {
         let verified = at(&verified, "192.0.2.7");
         verified.verify(&asked["ticket"], "TOTP", &code(&secret, &server, 0));
         invalid(&consume(&verified, &token, SEAL), "SESSION_MISMATCH");
-        // Another act.
+        // Another purpose.
         invalid(&consume(&here, &token, "PAYROLL_TRANSMIT_ACH"), "PURPOSE_MISMATCH");
-        // None of this has used it up, and the administrator knows of all.
+        // None of this consumed the token, and the audit log shows all attempts.
         assert_eq!(status(&here, SEAL)["active"], true);
         assert_eq!(consume(&at(&home, "::ffff:192.0.2.7"), &token, SEAL).status, 200, "IPv4 in IPv6's form");
         invalid(&consume(&here, &token, SEAL), "ALREADY_USED");
@@ -66,7 +66,7 @@ fn a_stolen_token_is_worth_nothing_elsewhere_and_stays_its_owners() {
 }
 
 #[test]
-fn what_was_forged_or_is_late_is_refused() {
+fn forged_and_expired_step_up_tokens_are_refused() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (_, browser) = server.signed_in(&tenant, "ada@example.com", Role::Member);
@@ -85,9 +85,9 @@ fn what_was_forged_or_is_late_is_refused() {
         let key = head.split('.').nth(1).unwrap();
         let renamed = token.replacen(key, "other", 1);
         invalid(&consume(&browser, &renamed, SEAL), "SIGNATURE_INVALID");
-        // Where none is needed it is passed over, good or not.
+        // Where no token is needed it is ignored, valid or not.
         assert_eq!(browser.with(TOKEN, "nonsense").get("/api/me").status, 200);
-        // A minute, to the millisecond: a clock that is behind gives as much more, one ahead as much less.
+        // One minute, to the millisecond. A clock that is behind extends it, one that is ahead shortens it.
         server.env.advance(Duration::from_secs(59));
         assert_eq!(status(&browser, SEAL)["active"], true);
         server.env.advance(Duration::from_secs(1));
@@ -97,7 +97,7 @@ fn what_was_forged_or_is_late_is_refused() {
 }
 
 #[test]
-fn what_signed_one_in_has_changed_and_the_proof_is_void() {
+fn changed_credential_voids_step_up_tokens() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (ada, browser) = server.signed_in(&tenant, "ada@example.com", Role::Admin);
@@ -107,21 +107,21 @@ fn what_signed_one_in_has_changed_and_the_proof_is_void() {
             token(server, &browser, &secret, purpose)
         };
         let id = browser.get("/api/me/factors").json()["factors"][0]["id"].as_str().unwrap().to_owned();
-        // The password.
+        // The password changes.
         let (sealing, changing) = (change(SEAL), server.proof(&browser, "ACCOUNT_SECURITY_CHANGE"));
         let body = json!({ "currentPassword": ada.password, "newPassword": "words in another order" });
         assert_eq!(browser.with(TOKEN, &changing).post("/api/me/password", &body).status, 200);
         invalid(&consume(&browser, &sealing, SEAL), "REVOKED");
         assert_eq!(status(&browser, SEAL)["active"], false);
-        // A reset by an administrator, redeemed or not, ends the session with it.
+        // A reset by an administrator ends the session, whether redeemed or not, and the token with it.
         let sealing = change(SEAL);
         let waiting = challenge(&browser, SEAL).json();
-        // A factor.
+        // A factor changes.
         let removing = server.proof(&browser, "ACCOUNT_SECURITY_CHANGE");
         assert_eq!(browser.with(TOKEN, &removing).delete(&format!("/api/me/factors/{id}")).status, 200);
         invalid(&consume(&browser, &sealing, SEAL), "REVOKED");
         is(&answer_with(&browser, &waiting, "TOTP", &code(&secret, server, 1)), 401, "TICKET_INVALID");
-        // The session: whoever has the token has no session to use it in, and the person is shown none.
+        // The session ends: a thief of the token has no session to use it in, and the user's status shows none.
         let other = server.browser();
         assert_eq!(other.sign_in(&ada.email, "words in another order").status, 200);
         let sealing = server.proof(&browser, SEAL);
@@ -133,7 +133,7 @@ fn what_signed_one_in_has_changed_and_the_proof_is_void() {
 }
 
 #[test]
-fn an_act_that_fails_leaves_the_proof_good() {
+fn failed_action_keeps_the_step_up_token() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (ada, browser) = server.signed_in(&tenant, "ada@example.com", Role::Admin);
@@ -146,14 +146,14 @@ fn an_act_that_fails_leaves_the_proof_good() {
         is(&proved.post("/api/settings/users", &invited), 409, "uniqueness");
         let bob = server.person(&tenant, "bob@example.com", Role::Member);
         assert_eq!(proved.delete(&format!("/api/settings/users/{}", bob.id)).status, 200);
-        // Used up, and what is wrong besides is still said first.
+        // With the token consumed, other errors are still reported first.
         is(&proved.delete(&format!("/api/settings/users/{}", bob.id)), 404, "NOT_FOUND");
         invalid(&proved.post(&format!("{own}/reset-factors"), &json!({})), "ALREADY_USED");
     });
 }
 
 #[test]
-fn a_code_is_one_code_for_signing_in_and_proving() {
+fn code_works_once_across_sign_in_and_step_up() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (ada, browser) = server.signed_in(&tenant, "ada@example.com", Role::Member);
@@ -171,14 +171,14 @@ fn a_code_is_one_code_for_signing_in_and_proving() {
         assert_eq!(answer_with(&browser, &asked, "TOTP", &now).status, 200);
         let ticket = server.browser().sign_in(&ada.email, ada.password).json()["ticket"].clone();
         is(&server.browser().verify(&ticket, "TOTP", &now), 401, "FACTOR_INVALID");
-        // Recovery codes sign in and prove nothing; none is used up by trying.
+        // Recovery codes work for signing in only, and trying one here does not consume it.
         is(&answer_with(&browser, &asked, "RECOVERY_CODE", &recovery[0]), 403, "FACTOR_NOT_PERMITTED");
         assert_eq!(server.browser().verify(&ticket, "RECOVERY_CODE", &recovery[0]).status, 200);
     });
 }
 
 #[test]
-fn a_challenge_takes_five_wrong_codes_and_five_wait() {
+fn challenge_accepts_five_wrong_codes_and_session_has_five_challenges() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (ada, browser) = server.signed_in(&tenant, "ada@example.com", Role::Member);
@@ -197,7 +197,7 @@ fn a_challenge_takes_five_wrong_codes_and_five_wait() {
         }
         let right = code(&secret, server, 0);
         is(&answer_with(&browser, &first, "TOTP", &right), 401, "TICKET_INVALID");
-        // Of another session it is none, and of another person's neither.
+        // The challenge is unknown to other sessions and to other users.
         let asked = challenge(&browser, SEAL).json();
         let ticket = server.browser().sign_in(&ada.email, ada.password).json()["ticket"].clone();
         let other = server.browser();

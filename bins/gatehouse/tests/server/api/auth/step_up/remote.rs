@@ -1,4 +1,4 @@
-//! A service in another process, which asks over HTTP: `crates/stepup/examples/remote.rs`.
+//! A service in another process that consumes step-up tokens over HTTP: `crates/stepup/examples/remote.rs`.
 
 use std::{
     io::{BufRead, BufReader},
@@ -27,7 +27,7 @@ impl Drop for Running {
     }
 }
 
-/// Sends from an address of this machine: status and body.
+/// Sends a request from an address of this machine. Returns status and body.
 fn seal(from: &str, to: SocketAddr, browser: &Browser, token: Option<&str>) -> (u16, Value) {
     let cookies: Vec<_> =
         browser.cookies.borrow().iter().map(|(name, value)| format!("{name}={value}")).collect();
@@ -53,16 +53,16 @@ fn seal(from: &str, to: SocketAddr, browser: &Browser, token: Option<&str>) -> (
 }
 
 #[test]
-fn another_process_seals_on_a_proof_that_it_asks_for() {
+fn another_service_consumes_a_step_up_token_over_http() {
     for kind in Kind::ALL {
-        // The service is a trusted proxy: it says where the person is.
+        // The service is a trusted proxy, so it can forward the user's address.
         let server = Server::start(kind, &[("trusted_proxies", "127.0.0.1")]);
         let tenant = server.tenant("acme");
         let (ada, browser) = server.signed_in(&tenant, "ada@example.com", Role::Member);
         let here = browser.with("X-Forwarded-For", "127.0.0.9");
         let secret = enrol_totp(&server, &here);
 
-        // Examples are built beside the tests.
+        // Examples are built into a folder next to the tests.
         let program = std::env::current_exe().unwrap();
         let program = program.parent().and_then(Path::parent).unwrap().join("examples/remote");
         let mut command = Command::new(program);
