@@ -117,14 +117,15 @@ impl PendingBytes {
         self.next_id
     }
 
-    /// Drops the oldest response of the address that uses the most, counting the new one of `size` bytes. Returns
-    /// `false` if that address has none.
+    /// Drops the oldest response of the address that uses the most, counting the new one of `size` bytes. An address
+    /// whose only response is the new one keeps it: another address loses its oldest. Returns `false` if there is none.
     fn drop_one(&mut self, new: &Arc<str>, size: usize) -> bool {
         let of_new = self.addresses.get(new).map_or(0, |address| address.bytes) + size;
-        let most = self.addresses.iter().max_by_key(|(_, address)| address.bytes);
-        let Some(loser) = most.map(|(name, address)| if address.bytes > of_new { name } else { new }) else {
+        let Some((most, address)) = self.addresses.iter().max_by_key(|(_, address)| address.bytes) else {
             return false;
         };
+        let is_newcomer = !self.addresses.contains_key(new);
+        let loser = if is_newcomer || address.bytes > of_new { most } else { new };
         let loser = Arc::clone(loser);
         let oldest = self.addresses.get(&loser).and_then(|address| address.answers.keys().next().copied());
         oldest
@@ -260,6 +261,18 @@ mod tests {
         assert_eq!(lock(&unsent.held).bytes, 10 * PIECE);
         held.clear();
         assert_eq!(lock(&unsent.held).bytes, 3 * PIECE);
+    }
+
+    #[test]
+    fn many_addresses_with_one_response_each_stay_within_the_memory() {
+        let unsent = PendingAnswers::new(10 * PIECE);
+        let held: Vec<_> = (0..50).map(|one| answer(&unsent, &format!("address {one}"), PIECE)).collect();
+        assert_eq!(lock(&unsent.held).bytes, 10 * PIECE);
+        // A response that is larger than that of every other address.
+        let mut large = answer(&unsent, "large", 9 * PIECE);
+        assert!(lock(&unsent.held).bytes <= 10 * PIECE && matches!(next(&mut large), Some(Ok(_))));
+        drop(held);
+        assert_eq!(lock(&unsent.held).bytes, 9 * PIECE);
     }
 
     #[test]

@@ -124,7 +124,7 @@ fn metadata_comes_from_an_address_or_standard_input() {
     let line = checks.as_array().unwrap().iter().find(|one| one["check"] == "identity providers").unwrap();
     assert_eq!(
         (&line["status"], &line["message"]),
-        (&json!("ok"), &json!("2 with certificates that are good for longer"))
+        (&json!("ok"), &json!("2 SSO connections have certificates valid for more than 30 days"))
     );
 }
 

@@ -50,7 +50,7 @@ fn what_happens_is_forwarded_signed_to_a_program_on_this_machine() {
     for (words, problem) in [
         (&["--forward", "localhost:3000"][..], "--forward: "),
         (&["--forward", "http://localhost:1", "--tenant", "nobody"], "--tenant: unknown tenant nobody"),
-        (&["--forward", "http://localhost:1", "--secret", "whsec_x"], "--secret: write whsec_"),
+        (&["--forward", "http://localhost:1", "--secret", "whsec_x"], "--secret: expected whsec_"),
     ] {
         let (status, told) = process.refused(&[&["webhooks", "listen"], words].concat());
         assert!(status == 1 && told.contains(problem), "{told}");

@@ -42,8 +42,8 @@ pub struct LastUse {
 }
 
 impl Tx {
-    /// Records when credentials of the tenant were last used. A session keeps a later time that is already stored;
-    /// tokens are overwritten.
+    /// Records when credentials of the tenant were last used. A later time that is already stored stays, because several
+    /// instances record what they saw.
     pub async fn note_uses(&mut self, uses: &[LastUse]) -> StoreResult<()> {
         for one in uses {
             let (tenant, id) = (self.tenant.to_string(), one.id.as_str());
@@ -55,12 +55,14 @@ impl Tx {
                     change_unaudited!(self, Unaudited::LastUse, c => Prepared(diesel::update(row).set(set)).execute(c).await)?;
                 }
                 CredentialType::Pat => {
-                    let row = pats::table.find((&tenant, id));
+                    let is_newer = pats::last_used_at.is_null().or(pats::last_used_at.lt(at));
+                    let row = pats::table.find((&tenant, id)).filter(is_newer);
                     let set = (pats::last_used_at.eq(at), pats::last_used_ip.eq(ip));
                     change_unaudited!(self, Unaudited::LastUse, c => Prepared(diesel::update(row).set(set)).execute(c).await)?;
                 }
                 CredentialType::ScimToken => {
-                    let row = scim_tokens::table.find((&tenant, id));
+                    let is_newer = scim_tokens::last_used_at.is_null().or(scim_tokens::last_used_at.lt(at));
+                    let row = scim_tokens::table.find((&tenant, id)).filter(is_newer);
                     let set = (scim_tokens::last_used_at.eq(at), scim_tokens::last_used_ip.eq(ip));
                     change_unaudited!(self, Unaudited::LastUse, c => Prepared(diesel::update(row).set(set)).execute(c).await)?;
                 }

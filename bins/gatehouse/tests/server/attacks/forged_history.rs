@@ -196,7 +196,7 @@ fn a_retention_that_is_changed_in_the_database_removes_nothing() {
             "INSERT INTO audit_statements VALUES ('{}', 'retention', 9, '2026-01-01 00:00:00', '{note}')",
             world.tenant
         ));
-        assert!(world.process.refused(&drop_old).1.contains("audit retain again"));
+        assert!(world.process.refused(&drop_old).1.contains("is signed by an unknown key"));
         let finding = json!({ "finding": "NOT_SIGNED", "statement": "retention setting 9" });
         assert!(world.findings(&world.checkpoint()).contains(&finding));
     }

@@ -338,9 +338,12 @@ fn who_would_be_shut_out_is_known_beforehand() {
         // As it is written when there is time for it.
         let id = tenant.token_id.to_string();
         server.write(&tenant.id, async move |ctx, tx| {
-            let ip = Some(HOME.parse().unwrap());
-            tx.note_uses(&[store::LastUse { of: store::CredentialType::ScimToken, id, at: ctx.now, ip }])
-                .await
+            let used = |ip: &str, at| {
+                let ip = Some(ip.parse().unwrap());
+                store::LastUse { of: store::CredentialType::ScimToken, id: id.clone(), at, ip }
+            };
+            // Another instance records an older use late.
+            tx.note_uses(&[used(HOME, ctx.now), used("203.0.113.99", ctx.now.plus_millis(-1000))]).await
         });
         let found = impact();
         let sessions = found["sessions"].as_array().unwrap();
