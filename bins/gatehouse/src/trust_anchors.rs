@@ -95,7 +95,7 @@ impl WatchedTrustAnchors {
                         of_any = loaded.roots.of_any(),
                         number = metadata.map(|metadata| metadata.number),
                         unread = metadata.map(|metadata| metadata.unread),
-                        "who may prove the makes of authenticators was read"
+                        "trust anchors of authenticator models were loaded"
                     );
                 }
                 let edition = loaded.metadata.map(|metadata| (metadata.number, metadata.next_update));
@@ -104,7 +104,7 @@ impl WatchedTrustAnchors {
             }
             Err(problem) => {
                 if seen.problem.as_ref() != Some(&problem) {
-                    tracing::error!(problem, "what proves makes of authenticators cannot be used");
+                    tracing::error!(problem, "trust anchors of authenticator models cannot be used");
                     seen.problem = Some(problem);
                 }
             }
@@ -275,7 +275,7 @@ mod tests {
         std::fs::write(place("blob.jwt"), "a.b.c").unwrap();
         assert_eq!(makers.refresh(now), 3, "the document known goes on");
         write(5, 1, "2027-01-01");
-        assert_eq!(makers.refresh(now), 3, "an older edition may lack what is said to be broken");
+        assert_eq!(makers.refresh(now), 3, "an older edition may lack models that were reported as compromised");
         write(7, 1, "2027-01-01");
         assert_eq!(makers.refresh(now), 1);
         let other = AuthenticatorMetadataFiles { signer: None, ..files.clone() };

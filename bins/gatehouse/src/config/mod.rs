@@ -1,4 +1,4 @@
-//! Settings: a TOML file, then `GATEHOUSE_…` variables over it. Each key stands once, in [`KEYS`].
+//! Settings: a TOML file, then `GATEHOUSE_…` variables over it. [`KEYS`] lists each key.
 
 mod base_url;
 mod error;

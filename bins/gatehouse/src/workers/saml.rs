@@ -55,9 +55,9 @@ impl SamlWorker {
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             ticks.tick().await;
-            log_problem("identity providers could not be looked after", self.refresh_all(&client).await);
-            log_problem("verified domains could not be checked again", self.recheck_domains().await);
-            log_problem("what is over of single sign-on could not be taken away", self.purge().await);
+            log_problem("SSO connections could not be refreshed", self.refresh_all(&client).await);
+            log_problem("verified domains could not be rechecked", self.recheck_domains().await);
+            log_problem("expired single sign-on data could not be purged", self.purge().await);
             log_problem("certificates of identity providers could not be counted", self.measure().await);
         }
     }
@@ -78,7 +78,7 @@ impl SamlWorker {
             let each = async |(tenant, id): (TenantId, ProviderId)| {
                 let done = self.refresh_one(client, &tenant, &id).await;
                 // A failure of one SSO connection must not stop the others.
-                log_problem("an identity provider could not be looked after", done);
+                log_problem("an SSO connection could not be refreshed", done);
             };
             stream::iter(due).for_each_concurrent(BESIDE, each).await;
         }

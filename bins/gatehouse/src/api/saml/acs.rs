@@ -105,7 +105,7 @@ fn verified(
     headers: &HeaderMap,
     relay_state: Option<String>,
 ) -> Result<Answer, Box<(Examined, Refusal)>> {
-    let nothing = || Refusal::new(Reason::Missing, "nothing was looked at");
+    let nothing = || Refusal::new(Reason::Missing, "no response was examined");
     match (std::mem::replace(&mut examined.outcome, Err(nothing())), examined.claims.take()) {
         (Ok(answers), Some(claims)) => {
             let (browser, passed) = (browser::request_cookie(headers, &answers), examined.passed);
@@ -281,16 +281,16 @@ fn problem_of(refusal: &Refusal) -> Problem {
     match refusal.reason {
         Reason::NotProvisioned => Problem::new(
             Code::NotProvisioned,
-            "no person of this tenant has this address; an administrator can invite it",
+            "no user of this tenant has this address. Ask an administrator for an invitation",
         ),
         Reason::SsoNotAllowed => Problem::new(
             Code::SsoNotAllowed,
-            "this tenant takes e-mail and password alone; sign in with them, or ask an administrator",
+            "this tenant allows only e-mail and password. Sign in with them, or ask an administrator",
         ),
         Reason::Disabled => Problem::account_disabled(),
         _ => Problem::new(
             Code::SamlRefused,
-            "the answer of the identity provider was not accepted; an administrator finds the reason in the audit log",
+            "the response of the identity provider was refused. The audit log shows administrators the reason",
         ),
     }
 }

@@ -193,7 +193,7 @@ fn proved(
 ) -> Result<(), Problem> {
     let texts = found.map_err(|_| {
         let problem = format!(
-            "{} could not be looked up: the DNS gave no answer; try again in a few minutes",
+            "{} could not be resolved: the DNS did not answer. Try again in a few minutes",
             dns::record_name(domain)
         );
         Problem::new(Code::Conflict, problem).reason("DNS_UNAVAILABLE")
@@ -202,9 +202,9 @@ fn proved(
     if texts.iter().filter_map(|text| dns::token_of(text)).any(is_ours) {
         return Ok(());
     }
-    let others = if texts.is_empty() { "" } else { "; what is there is something else" };
+    let others = if texts.is_empty() { "" } else { "; its value is different" };
     let problem = format!(
-        "there is no TXT record {} with the value that the list of domains shows{others}. A new record may take minutes, up to hours, to be seen",
+        "there is no TXT record {} with the value that the list of domains shows{others}. A new record can take minutes, up to hours, to become visible",
         dns::record_name(domain)
     );
     Err(Problem::new(Code::Conflict, problem).reason("DNS_RECORD_MISSING"))

@@ -17,7 +17,7 @@ use utoipa::{IntoParams, ToSchema};
 use crate::api::{Answer, Call, digest::sha256, openapi::values, paging::Page, query::query};
 use gate::{body::answer, errors::Problem, permissions::Administer};
 
-/// What entries are looked for; all that is said applies.
+/// Filters of a search; all of them apply.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query, rename_all = "camelCase")]
 #[expect(dead_code, reason = "describes what `filter` reads")]

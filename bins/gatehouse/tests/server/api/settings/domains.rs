@@ -60,7 +60,7 @@ fn a_domain_is_proved_by_its_record_and_given_up() {
         refused(&failed, "DNS_UNAVAILABLE");
         insta::allow_duplicates! {
             insta::assert_snapshot!(missing.json()["error"].as_str().unwrap(), @"there is no TXT record _gatehouse.corp.example with the value that the list of domains shows. A new record may take minutes, up to hours, to be seen");
-            insta::assert_snapshot!(failed.json()["error"].as_str().unwrap(), @"_gatehouse.corp.example could not be looked up: the DNS gave no answer; try again in a few minutes");
+            insta::assert_snapshot!(failed.json()["error"].as_str().unwrap(), @"_gatehouse.corp.example could not be resolved: the DNS did not answer. Try again in a few minutes");
         }
 
         server.dns.set("_gatehouse.corp.example", &["v=spf1 -all", &record]);
