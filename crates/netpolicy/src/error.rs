@@ -14,7 +14,7 @@ pub enum Error {
     #[error("nobody could come in: add a rule first, or leave administrators their bypass")]
     Lockout,
     /// The change would block the editor's own address.
-    #[error("your own address would be shut out; add a rule for it, or acknowledge CALLER_NOT_COVERED")]
+    #[error("your own address would be blocked; add a rule for it, or acknowledge CALLER_NOT_COVERED")]
     CallerNotCovered,
     /// The text is not a CIDR range.
     #[error(transparent)]

@@ -89,7 +89,7 @@ export async function showActivity(choose) {
     $("[data-chart]", part).hidden = false;
     reach(bars.lastElementChild);
   } catch (error) {
-    total.textContent = "How much has happened cannot be said now.";
+    total.textContent = "The activity could not be loaded.";
     refuse(part, error, true);
   }
 }

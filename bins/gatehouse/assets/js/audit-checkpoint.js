@@ -13,7 +13,7 @@ const entries = (number) => count(number, "entry", "entries");
 const whole = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" });
 
 /** Said where nothing can be verified. */
-export const UNABLE = "Browsers verify nothing on a page that came without HTTPS. gatehouse audit verify does, where the server runs.";
+export const UNABLE = "Browsers cannot verify on a page without HTTPS. Run gatehouse audit verify on the server instead.";
 
 // What was looked at last, and where.
 let shown;
@@ -57,18 +57,18 @@ function remember({ size, rootHash }) {
 async function since(before, { size, rootHash }) {
   const day = whole.format(new Date(before.at));
   if (size < before.size) {
-    const text = `It had ${entries(before.size)} when you looked on ${day}, and has ${inWords(size)} now.`;
+    const text = `It had ${entries(before.size)} on ${day} and has ${inWords(size)} now.`;
     return { isWell: false, text };
   }
   const isSame = size === before.size;
   const proof = isSame ? [] : (await mine("GET", `${path}/consistency?from=${before.size}&to=${size}`)).path;
   const isWell = await isBeginning(before.size, bytes(before.root), size, bytes(rootHash), proof.map(bytes));
   if (!isWell) {
-    const text = `What was entered before ${day}, when you looked, was changed, removed or put in another order since.`;
+    const text = `Entries from before your visit on ${day} were changed, removed or reordered since.`;
     return { isWell, text };
   }
-  if (isSame) return { isWell, text: `Nothing was added since you looked on ${day}, and nothing changed.` };
-  return { isWell, text: `Grown from ${entries(before.size)} to ${inWords(size)} since you looked on ${day}: proved.` };
+  if (isSame) return { isWell, text: `No entries were added or changed since your visit on ${day}.` };
+  return { isWell, text: `Verified: grown from ${entries(before.size)} to ${inWords(size)} since your visit on ${day}.` };
 }
 
 function sayCalmly(...what) {
@@ -79,7 +79,7 @@ function sayCalmly(...what) {
 
 /** A button that forgets what was remembered, in favour of what is so now. */
 function anew() {
-  const button = element("button", "Remember the log as it is now");
+  const button = element("button", "Accept the present log");
   button.type = "button";
   button.className = "link";
   button.dataset.act = "remember";
@@ -89,9 +89,9 @@ function anew() {
 function warn(text, before) {
   const warning = $("[data-warning]", part);
   warning.replaceChildren(
-    element("p", element("b", "This is not the log that you saw. "), text),
-    element("p", "Somebody has tampered with it, or it was put back from a backup. Tell whoever answers for security before anything else is done."),
-    element("p", `You saw ${entries(before.size)} with the root `, element("code", before.root), ". ", anew()),
+    element("p", element("b", "This is not the log of your last visit. "), text),
+    element("p", "Somebody changed it, or a backup was restored. Tell your security team before you do anything else."),
+    element("p", `Your last visit: ${entries(before.size)} with the root `, element("code", before.root), ". ", anew()),
   );
   warning.hidden = false;
 }
@@ -102,8 +102,8 @@ async function compare(checkpoint, before) {
   if (before === undefined) {
     return sayCalmly(
       remember(checkpoint)
-        ? "This browser sees the log for the first time. It remembers how long it is and its root, to prove at your next visit that it has only grown."
-        : "This browser keeps nothing for this page: it cannot prove at your next visit that the log has only grown.",
+        ? "First visit with this browser. It remembers the log's size and root, to verify at your next visit that the log only grew."
+        : "This browser stores nothing for this page, so it cannot verify at your next visit that the log only grew.",
     );
   }
   try {
@@ -113,7 +113,7 @@ async function compare(checkpoint, before) {
     sayCalmly(text);
   } catch (error) {
     if (error.status !== 404) throw error;
-    sayCalmly(`That the log has only grown since you looked on ${whole.format(new Date(before.at))} cannot be proved any more. ${error.message} `, anew());
+    sayCalmly(`The log's growth since your visit on ${whole.format(new Date(before.at))} could not be verified. ${error.message} `, anew());
   }
 }
 
@@ -141,18 +141,18 @@ export async function showCheckpoint() {
   try {
     const answer = await look();
     const read = readNote(answer.note);
-    if (read?.tenant !== tenant) throw new Refusal(-1, { error: "what the server calls the checkpoint of this log is none" });
+    if (read?.tenant !== tenant) throw new Refusal(-1, { error: "the server's response is not a checkpoint of this log" });
     // What is signed is what counts.
     shown = { ...answer, ...read };
     draw();
     await compare(shown, before);
   } catch (error) {
     if (error.status !== 404) {
-      if (shown === undefined) sealed.textContent = "It cannot be looked at now.";
+      if (shown === undefined) sealed.textContent = "The checkpoint could not be loaded.";
       return refuse(part, error, true);
     }
     $("[data-checkpoint]", part).hidden = true;
-    sealed.textContent = "Nothing is sealed yet. Entries are, a second after they are written.";
+    sealed.textContent = "Nothing is sealed yet. Entries are sealed about a second after they are written.";
     if (before) warn("It is empty.", before);
   }
 }
@@ -165,10 +165,10 @@ onAct("remember", async () => {
 });
 
 const verdicts = {
-  RIGHT: ["good", "The signature is right", "One of the log's keys has signed this checkpoint."],
-  WRONG: ["bad", "The signature is wrong", "Nobody who has the key that it names has signed this checkpoint."],
-  STRANGE: ["bad", "Signed with a strange key", "None of the keys above has signed this checkpoint."],
-  UNABLE: ["", "Not verified", "This browser does not know Ed25519. Download the checkpoint, and have the operator of the server run gatehouse audit verify."],
+  RIGHT: ["good", "Valid signature", "One of the log's keys signed this checkpoint."],
+  WRONG: ["bad", "Invalid signature", "The key that the checkpoint names did not sign it."],
+  STRANGE: ["bad", "Unknown key", "None of the keys above signed this checkpoint."],
+  UNABLE: ["", "Not verified", "This browser does not support Ed25519. Ask the operator to run gatehouse audit verify."],
 };
 
 /** A verdict on a signature, to read. */

@@ -112,7 +112,7 @@ function finding(isRight, text) {
 /** Verifies a proof: whether the entry stands in the log, who has signed that, and what was found on the way. */
 async function verified({ entry, metadata }, proof) {
   const note = readNote(proof.checkpoint);
-  if (note?.size !== proof.size) return { isRight: false, findings: [finding(false, "The checkpoint is not written as one.")] };
+  if (note?.size !== proof.size) return { isRight: false, findings: [finding(false, "The checkpoint is malformed.")] };
   const leaf = bytes(proof.leafHash);
   // Of what was not read as it was written nothing is claimed.
   const isOwn = metadata === undefined ? undefined : proof.id === entry.id && (await isLeafOf(leaf, note.tenant, entry, metadata, proof));
@@ -120,13 +120,13 @@ async function verified({ entry, metadata }, proof) {
   const signed = await signature(proof.checkpoint);
   const isSigned = signed === "UNABLE" ? undefined : signed === "RIGHT";
   const hashed = {
-    true: "Hashed again, what is shown here gives the hash that was sealed.",
-    false: "Hashed again, what is shown here does not give the hash that was sealed.",
-    undefined: "What is shown here could not be hashed again.",
+    true: "The entry shown here has the sealed hash.",
+    false: "The entry shown here does not have the sealed hash.",
+    undefined: "The entry shown here could not be hashed.",
   };
   const findings = [
     finding(isOwn, hashed[isOwn]),
-    finding(isIn, isIn ? "From that hash the path leads to the root of the checkpoint." : "From that hash the path does not lead to the root of the checkpoint."),
+    finding(isIn, isIn ? "The proof leads from that hash to the checkpoint's root." : "The proof does not lead from that hash to the checkpoint's root."),
     finding(isSigned, element("span", ...verdict(signed))),
   ];
   return { isRight: isOwn !== false && isIn && isSigned !== false, isSigned, findings };
@@ -143,11 +143,11 @@ onAct("prove", async (button) => {
     proof = await mine("GET", `${path}/${encodeURIComponent(id)}/proof`);
   } catch (error) {
     if (error.code !== "NOT_SEALED") throw error;
-    place.replaceChildren(classed("p", "note", "Not sealed yet: that is done a second after an entry is written. Try again."));
+    place.replaceChildren(classed("p", "note", "Not sealed yet. Entries are sealed about a second after they are written. Try again."));
     return;
   }
   const { isRight, isSigned, findings } = await verified(entry, proof);
-  const at = `at place ${proof.sequence.toLocaleString("en")} of ${proof.size.toLocaleString("en")}, counted from 0`;
-  const told = !isRight ? "It is not proved that it stands in the signed log." : isSigned ? `It stands in the signed log, ${at}.` : `It stands in the log ${at}; the signature is not verified.`;
+  const at = `at position ${proof.sequence.toLocaleString("en")} of ${proof.size.toLocaleString("en")}, counted from 0`;
+  const told = !isRight ? "This entry could not be verified in the signed log." : isSigned ? `Verified: in the signed log, ${at}.` : `In the log, ${at}. The signature was not verified.`;
   place.replaceChildren(classed("div", isRight ? "note good" : "note bad", element("b", told), element("ul", ...findings)));
 });

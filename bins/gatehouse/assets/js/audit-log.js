@@ -71,17 +71,17 @@ function tell({ nextCursor, scanStoppedAt }) {
   const shown = shownCount();
   const all = count(shown, "entry", "entries");
   if (scanStoppedAt) found.textContent = `${shown === 0 ? "Nothing found" : all} so far, back to ${whole.format(new Date(scanStoppedAt))}.`;
-  else if (shown === 0) found.textContent = said().size > 0 ? "Nothing matches." : "Nothing has happened yet.";
+  else if (shown === 0) found.textContent = said().size > 0 ? "No entries match." : "No entries yet.";
   else found.textContent = nextCursor ? `The newest ${all}; there are more.` : `${all}.`;
 }
 
 /** What stands in the place of entries where there are none. */
 function tellNothing(isSearched) {
-  if (!isSearched) return none.replaceChildren(element("p", "Nothing has happened yet."));
-  const again = element("button", "Look at all entries");
+  if (!isSearched) return none.replaceChildren(element("p", "No entries yet."));
+  const again = element("button", "Show all entries");
   Object.assign(again, { type: "button", className: "link" });
   again.dataset.act = "clear";
-  none.replaceChildren(element("p", "Nothing matches. Who and what it was about are looked for by the whole id. ", again));
+  none.replaceChildren(element("p", "No entries match. Actor and resource must be complete IDs. ", again));
 }
 
 function draw({ page, text, query }, isFurther) {
@@ -91,8 +91,8 @@ function draw({ page, text, query }, isFurther) {
   next = page.nextCursor ? { query, cursor: page.nextCursor } : undefined;
   const stopped = $("[data-stopped]", further);
   stopped.hidden = !page.scanStoppedAt;
-  if (page.scanStoppedAt) stopped.textContent = `50,000 entries were looked at, back to ${whole.format(new Date(page.scanStoppedAt))}.`;
-  $("button", further).textContent = page.scanStoppedAt ? "Look further back" : "Load more";
+  if (page.scanStoppedAt) stopped.textContent = `50,000 entries were searched, back to ${whole.format(new Date(page.scanStoppedAt))}.`;
+  $("button", further).textContent = page.scanStoppedAt ? "Search further back" : "Load more";
   further.hidden = !next;
   none.hidden = shownCount() > 0 || next !== undefined;
   if (!none.hidden) tellNothing(said().size > 0);
@@ -135,7 +135,7 @@ async function look() {
     if ($("[aria-invalid]", more)) more.open = true;
     show([], [], false);
     further.hidden = none.hidden = true;
-    found.textContent = "Nothing could be looked up.";
+    found.textContent = "The search failed.";
   }
 }
 
@@ -185,11 +185,11 @@ onAct("export", async (button) => {
   try {
     answer = await myRequest("GET", `${path}/export?${query}`);
   } catch (error) {
-    if (error.status === 429) error.message = "Another export is under way: each person takes one at a time, an organisation two. Try again when it has ended.";
+    if (error.status === 429) error.message = "Another export is running. You can run one at a time, your organization two. Try again when it has finished.";
     throw error;
   }
   // The server cuts the connection where it does not come to the end.
-  const file = await answer.blob().catch(() => { throw new Refusal(-1, { error: "the export broke off before its end; take it again" }); });
+  const file = await answer.blob().catch(() => { throw new Refusal(-1, { error: "the export ended early. Try again" }); });
   const name = /filename="([^"]+)"/.exec(answer.headers.get("Content-Disposition"))?.[1] ?? "audit-log";
   const link = element("a");
   link.href = URL.createObjectURL(file);
@@ -198,7 +198,7 @@ onAct("export", async (button) => {
   // Browsers begin to save it a moment later.
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
   cut.hidden = answer.headers.get("X-Export-Truncated") !== "true";
-  say(`The export is saved as ${name}.`);
+  say(`Export saved as ${name}.`);
 });
 
 // On a telephone there is more room for what is found.

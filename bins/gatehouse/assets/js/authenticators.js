@@ -33,7 +33,7 @@ const makeOf = (aaguid) => $(`[data-id="${aaguid}"] b`, catalog)?.textContent ??
 
 function reasonOf({ reason, trust }) {
   const asksForProof = form.elements.requireVerifiedAttestation.checked && trust !== "trusted";
-  return reason === "ALLOWLIST_NO_MATCH" && asksForProof ? "it is not allowed, or its make is not proved" : why[reason];
+  return reason === "ALLOWLIST_NO_MATCH" && asksForProof ? "it is not allowed, or its model is not verified" : why[reason];
 }
 
 /** What it would do to the passkeys that are enrolled. */
@@ -41,14 +41,14 @@ async function describe({ enrolled, refused, passkeys }) {
   const drawn = [];
   const { mode, allowedGroups, allowedAaguids } = body();
   if (mode === "ALLOWLIST" && allowedGroups.length + allowedAaguids.length === 0) {
-    drawn.push(element("p", element("b", "Nothing is allowed:"), " nobody could enrol a passkey any more."));
+    drawn.push(element("p", element("b", "Nothing is allowed."), " No passkey could be enrolled."));
   }
   if (refused === 0) {
-    const all = enrolled === 1 ? "The one passkey that is enrolled" : `Each of the ${enrolled} passkeys that are enrolled`;
-    drawn.push(element("p", enrolled === 0 ? "No passkey is enrolled that this would be about." : `${all} would be accepted.`));
+    const all = enrolled === 1 ? "The enrolled passkey" : `All ${enrolled} enrolled passkeys`;
+    drawn.push(element("p", enrolled === 0 ? "No passkeys are enrolled, so none is affected." : `${all} would be accepted.`));
     return drawn;
   }
-  drawn.push(element("p", element("b", `${refused} of ${count(enrolled, "passkey")} would be refused`), " if they were enrolled today. They stay good until they are removed:"));
+  drawn.push(element("p", element("b", `${refused} of ${count(enrolled, "passkey")} would be refused`), " if enrolled today. They keep working until they are removed:"));
   const lines = passkeys.slice(0, LISTED).map((passkey) =>
     element("li", element("b", passkey.userName), `, ${passkey.name} (${makeOf(passkey.aaguid)}): ${reasonOf(passkey)}`));
   if (refused > lines.length) lines.push(element("li", `and ${refused - lines.length} more`));
@@ -63,7 +63,7 @@ const policy = policyForm({
   describe,
   save: async (wanted) => {
     const { refused } = await ask("PUT", path, wanted);
-    say(refused === 0 ? "The policy is saved." : `The policy is saved. ${count(refused, "passkey")} would be refused today.`);
+    say(refused === 0 ? "Policy saved." : `Policy saved. ${count(refused, "passkey")} would be refused today.`);
     return true;
   },
 });
@@ -105,7 +105,7 @@ document.addEventListener("submit", (event) => {
     $(".soft", row).replaceChildren(element("code", aaguid));
     box = $("[data-make]", row);
     box.dataset.make = aaguid;
-    box.setAttribute("aria-label", `Allow what is not in the catalog, ${aaguid}`);
+    box.setAttribute("aria-label", `Allow a model that is not in the catalog, ${aaguid}`);
     $("[data-makes]", catalog).prepend(row);
   }
   box.checked = true;

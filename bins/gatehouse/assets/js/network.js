@@ -32,11 +32,11 @@ const LISTED = 8;
 /** Whom it would shut out. */
 async function describe({ sessions, tokens }) {
   if (sessions.length + tokens.length === 0) {
-    return [element("p", "Nobody who was here in the last 30 days would be shut out.")];
+    return [element("p", "No user or token of the last 30 days would be blocked.")];
   }
   const people = Map.groupBy(sessions, (session) => session.userId);
   const whom = [];
-  if (people.size > 0) whom.push(`${count(people.size, "person", "people")} with ${count(sessions.length, "session")}`);
+  if (people.size > 0) whom.push(`${count(people.size, "user")} with ${count(sessions.length, "session")}`);
   if (tokens.length > 0) whom.push(count(tokens.length, "token"));
   const from = (used) => [...new Set(used.map(({ ip }) => ip ?? "an unknown address"))].join(", ");
   const lines = await Promise.all([...people].slice(0, LISTED).map(async ([id, own]) =>
@@ -48,7 +48,7 @@ async function describe({ sessions, tokens }) {
   const more = people.size + tokens.length - lines.length;
   if (more > 0) lines.push(element("li", `and ${more} more`));
   return [
-    element("p", element("b", `${whom.join(" and ")} would be shut out`), ", judged by the address of their last use in the last 30 days:"),
+    element("p", element("b", `${whom.join(" and ")} would be blocked`), ", by the address of their last use in the last 30 days:"),
     element("ul", ...lines),
   ];
 }
@@ -67,9 +67,9 @@ async function acknowledged(work, after) {
   } catch (error) {
     if (error.reason !== "CALLER_NOT_COVERED") throw error;
     sure(
-      "Shut yourself out?",
-      "Your own address is in no range. You would be refused from the next request on, and only somebody elsewhere or the operator of this server could undo it.",
-      "Do it all the same",
+      "Block your own address?",
+      "No range contains your own address, so your next request would be blocked. Only another administrator at an allowed address, or the operator, could undo it.",
+      "Block my address",
       () => work(true),
       after,
     );
@@ -85,7 +85,7 @@ const policy = policyForm({
   save: async (settings) => {
     const done = await acknowledged((known) =>
       ask("PUT", path, known ? { ...settings, acknowledge: ["CALLER_NOT_COVERED"] } : settings), () => policy.anew());
-    if (done) say("The policy is saved.");
+    if (done) say("Policy saved.");
     return done;
   },
 });
@@ -111,7 +111,7 @@ onSend("add-rule", async (given, dialog) => {
   await ask("POST", `${path}/rules`, { cidr: given.get("cidr").trim(), label: given.get("label") });
   dialog.closest("dialog").close();
   await ranges();
-  say("The range is added.");
+  say("Range added.");
 });
 
 let chosen;
@@ -131,7 +131,7 @@ onAct("remove-rule", async (button) => {
   const { id, name, cidr } = of(button);
   const { mode, enforcement, adminBypass } = await mine("GET", path);
   const impact = await mine("POST", `${path}/impact`, await withRanges({ mode, enforcement, adminBypass }, cidr));
-  const consequence = mode === "OFF" ? [element("p", "The policy is off: nothing changes for anybody.")] : await describe(impact);
+  const consequence = mode === "OFF" ? [element("p", "The policy is off, so nothing changes.")] : await describe(impact);
   const remove = (known) => ask("DELETE", `${path}/rules/${id}${known ? "?acknowledge=CALLER_NOT_COVERED" : ""}`);
   sure(`Remove ${name}, ${cidr}?`, consequence, "Remove", () => acknowledged(remove, ranges), ranges);
 });
@@ -140,9 +140,9 @@ onAct("remove-rule", async (button) => {
 
 const why = {
   MODE_OFF: "The policy is off.",
-  SURFACE_NOT_ENFORCED: "Addresses are not looked at there.",
-  ADMIN_BYPASS: "Administrators may come from everywhere.",
-  NO_RULE_MATCH: "No range has it.",
+  SURFACE_NOT_ENFORCED: "The policy does not apply to this access.",
+  ADMIN_BYPASS: "Administrators may connect from any address.",
+  NO_RULE_MATCH: "No range contains this address.",
 };
 
 onSend("test", async (given, test) => {
@@ -150,9 +150,9 @@ onSend("test", async (given, test) => {
   const place = $("[data-decision]", test);
   place.hidden = true;
   const { decision, reason, matchedRule } = await mine("POST", `${path}/test`, asked);
-  const badge = element("span", decision === "ALLOW" ? "let in" : "kept out");
+  const badge = element("span", decision === "ALLOW" ? "allowed" : "blocked");
   badge.className = `badge ${decision === "ALLOW" ? "good" : "bad"}`;
-  place.replaceChildren(badge, " ", ...(matchedRule ? ["By the range ", element("b", matchedRule.label), ", ", element("code", matchedRule.cidr), "."] : [why[reason]]));
+  place.replaceChildren(badge, " ", ...(matchedRule ? ["Matched the range ", element("b", matchedRule.label), ", ", element("code", matchedRule.cidr), "."] : [why[reason]]));
   place.hidden = false;
 });
 

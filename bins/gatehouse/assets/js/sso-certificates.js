@@ -88,7 +88,7 @@ onAct("rotate", async () => {
 
 onAct("complete", async () => {
   sure(
-    "Complete the rotation?",
+    "Complete rotation?",
     "From now on requests are signed with the new key alone, and what is encrypted to the former one cannot be read. An identity provider that does not know the new certificate lets nobody in.",
     "Complete",
     async () => show(await ask("POST", `${own}/rotate-certificate/complete`)),

@@ -64,7 +64,7 @@ async function start() {
     // Where the address names a part, it is there only now.
     if (location.hash === "#domains") $("#domains").scrollIntoView();
   } catch (error) {
-    $("[data-count]", part).textContent = "They cannot be listed now.";
+    $("[data-count]", part).textContent = "The list could not be loaded.";
     refuse(part, error, true);
   }
 }

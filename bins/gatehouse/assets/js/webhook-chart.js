@@ -71,7 +71,7 @@ export async function showActivity(own) {
     const { succeeded, failed } = sum(hours);
     $("[data-chart]", place).hidden = succeeded + failed === 0;
   } catch (error) {
-    if ($("[data-chart]", place).hidden) total.textContent = "How it went cannot be said now.";
+    if ($("[data-chart]", place).hidden) total.textContent = "The activity could not be loaded.";
     refuse(place, error, true);
   }
 }

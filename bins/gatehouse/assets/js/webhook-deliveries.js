@@ -59,11 +59,11 @@ async function fetchPayload(delivery, place) {
     shown.tabIndex = 0;
     shown.setAttribute("role", "group");
     shown.setAttribute("aria-label", "Body of the request");
-    const button = acting("copy-payload", "Copy", "Copy the body of the request, as it is signed");
+    const button = acting("copy-payload", "Copy", "Copy the signed body of the request");
     button.dataset.payload = payload;
     place.replaceChildren(classed("div", "named", element("h3", "Request"), button), shown);
   } catch (error) {
-    const words = error.status === 404 ? "The event is not kept any more." : `It cannot be shown now. ${error.message}`;
+    const words = error.status === 404 ? "The event is no longer stored." : `It could not be loaded. ${error.message}`;
     place.replaceChildren(element("h3", "Request"), classed("p", "soft", words));
   }
 }
@@ -72,12 +72,12 @@ async function fetchPayload(delivery, place) {
 function drawAnswer(delivery, place) {
   const { status, error, responseBody } = delivery;
   if (status === "PENDING") return place.replaceChildren();
-  place.replaceChildren(element("h3", "Answer"), error ? classed("p", "soft", `None: ${outcome({ error })}.`) : answer(responseBody));
+  place.replaceChildren(element("h3", "Response"), error ? classed("p", "soft", `None: ${outcome({ error })}.`) : answer(responseBody));
 }
 
 /** What a row says when it is opened. */
 function details(delivery) {
-  const request = classed("div", "request", classed("p", "soft", "Looking for what is sent…"));
+  const request = classed("div", "request", classed("p", "soft", "Loading the request…"));
   const answered = element("div");
   answered.dataset.answer = "";
   const again = element("button", delivery.status === "PENDING" ? "Send now" : "Send again");

@@ -51,7 +51,7 @@ export const filters = () => (isAll() ? ["*"] : [...chosen]);
 /** The same, refused if it is nothing: to the server that would be everything. */
 export function chosenFilters() {
   const all = filters();
-  if (all.length === 0) throw new Refusal(400, { error: "eventFilters: choose an event at least, or everything" });
+  if (all.length === 0) throw new Refusal(400, { error: "eventFilters: select at least one event, or all events" });
   return all;
 }
 
@@ -61,7 +61,7 @@ function words(filter) {
   if (group) return `${group.called}, all`;
   if (known.has(filter)) return "";
   const meant = matched([filter]);
-  return meant === 0 ? "matches nothing there is today" : `matches ${count(meant, "type")} of today`;
+  return meant === 0 ? "matches no present event type" : `matches ${count(meant, "event type")}`;
 }
 
 /** All that is chosen, wherever in the groups it stands. */
@@ -86,14 +86,14 @@ function draw() {
       const by = box.checked ? undefined : own.find((pattern) => means(pattern, box.value));
       const note = $(".by", box.parentElement);
       if (by === undefined) note?.remove();
-      else (note ?? box.parentElement.lastElementChild.appendChild(classed("span", "by"))).textContent = `meant by ${by}`;
+      else (note ?? box.parentElement.lastElementChild.appendChild(classed("span", "by"))).textContent = `matched by ${by}`;
     }
     whole.checked = hasAll;
     whole.indeterminate = !hasAll && boxes.some((box) => box.checked);
   }
   drawChosen();
   const all = filters();
-  $("[data-meant]", part).textContent = all.length === 0 ? "Nothing is chosen yet." : `${matched(all)} of ${count(types.length, "type")} of event there are today.`;
+  $("[data-meant]", part).textContent = all.length === 0 ? "No events selected yet." : `${matched(all)} of ${count(types.length, "event type")}.`;
   $("[data-filters]", part).textContent = JSON.stringify(all).replaceAll(",", ", ");
   changed();
 }

@@ -52,7 +52,7 @@ export async function load() {
 onAct("switch", async () => {
   const now = await mine("PATCH", own, { enabled: !hook.enabled });
   show(now);
-  say(now.enabled ? "It is on. What waited is delivered now." : "It is paused.");
+  say(now.enabled ? "Webhook resumed. Pending deliveries are sent now." : "Webhook paused.");
 });
 
 // The test.
@@ -61,20 +61,20 @@ const test = $('[data-part="test"]');
 
 /** What a hostile or broken receiver may have answered, as nothing but text. */
 export function answer(text) {
-  if (!text) return classed("p", "soft", "The answer has no body.");
+  if (!text) return classed("p", "soft", "The response has no body.");
   const shown = element("pre", text);
   shown.tabIndex = 0;
   shown.setAttribute("role", "group");
-  shown.setAttribute("aria-label", "Body of the answer");
+  shown.setAttribute("aria-label", "Body of the response");
   return shown;
 }
 
 function verdict({ httpStatus, elapsedMs, error }) {
   const isGood = isSuccess(httpStatus);
-  const name = badge(error ? "no answer" : String(httpStatus), isGood ? "good" : "bad");
+  const name = badge(error ? "no response" : String(httpStatus), isGood ? "good" : "bad");
   const after = ` after ${took(elapsedMs)}`;
   if (error) return [name, `${after}: ${outcome({ error })}.`];
-  return [name, isGood ? `${after}. The receiver takes it.` : `${after}. A receiver that takes a delivery answers 2xx${httpStatus >= 300 && httpStatus < 400 ? "; redirects are not followed" : ""}.`];
+  return [name, isGood ? `${after}. The receiver accepted it.` : `${after}. A receiver accepts a delivery with 2xx${httpStatus >= 300 && httpStatus < 400 ? "; redirects are not followed" : ""}.`];
 }
 
 onAct("test", async () => {
@@ -86,13 +86,13 @@ onAct("test", async () => {
   try {
     const result = await mine("POST", `${own}/test`);
     tested.replaceChildren(...verdict(result));
-    if (!result.error) answered.replaceChildren(element("h3", "Answer"), answer(result.body));
-    answered.append(classed("p", "hint", "An event of the type ", element("code", "service.webhook.test"), ", signed like any other. It is no delivery: it is tried once and is not listed."));
+    if (!result.error) answered.replaceChildren(element("h3", "Response"), answer(result.body));
+    answered.append(classed("p", "hint", "The test event has the type ", element("code", "service.webhook.test"), " and a normal signature. It is sent once and not listed as a delivery."));
   } catch (error) {
     test.hidden = true;
     if (error.status !== 429) throw error;
     const wait = error.message.replace(/^[^.]*\. /, "");
-    throw Object.assign(new Refusal(429, {}), { message: `Your organisation has sent the ten tests that it may send in a minute. ${wait}` });
+    throw Object.assign(new Refusal(429, {}), { message: `Your organization has sent ten tests in a minute, the maximum. ${wait}` });
   }
 });
 

@@ -14,7 +14,7 @@ onSend("webhook", async (given) => {
   const made = await mine("POST", path, wanted);
   // Loaded again, the page does not offer to add it once more.
   history.replaceState(null, "", `?${new URLSearchParams({ id: made.id })}`);
-  showSecret(made, `The secret of ${made.name}`, () => location.reload());
+  showSecret(made, `Signing secret of ${made.name}`, () => location.reload());
 });
 
 keepAlive();

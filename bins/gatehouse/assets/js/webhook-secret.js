@@ -15,7 +15,7 @@ export function showSecret({ secret, rotatingUntil, warnings }, title, then) {
   const overlap = $("[data-overlap]", dialog);
   overlap.hidden = rotatingUntil === undefined;
   if (rotatingUntil) {
-    overlap.textContent = `Until ${whole.format(new Date(rotatingUntil))}, X-Service-Signature is by the secret before, and X-Service-Signature-Next by this one. Have your receiver take both, then this one alone.`;
+    overlap.textContent = `Until ${whole.format(new Date(rotatingUntil))}, X-Service-Signature uses the previous secret and X-Service-Signature-Next this one. Let your receiver accept both, then remove the previous one.`;
   }
   $("[data-warnings]", dialog).replaceChildren(...warned(warnings));
   after = then;

@@ -57,8 +57,8 @@ onHook((now) => {
   const rotating = now.rotatingUntil !== undefined;
   $("[data-complete]").hidden = !rotating;
   $("[data-signing]").textContent = rotating
-    ? `A rotation is under way: until ${whole.format(new Date(now.rotatingUntil))} both secrets sign. Complete it once your receiver takes the new one.`
-    : "By it your receiver knows that a delivery comes from here.";
+    ? `Rotation in progress: both secrets sign until ${whole.format(new Date(now.rotatingUntil))}. Complete it once your receiver accepts the new one.`
+    : "Your receiver verifies deliveries with this secret.";
 });
 
 form.addEventListener("input", look);
@@ -68,7 +68,7 @@ onSend("webhook", async () => {
   const wanted = changes(chosenFilters());
   show(await mine("PATCH", own, wanted));
   fill();
-  say("The webhook is changed.");
+  say("Webhook saved.");
 });
 
 onAct("undo", async () => {
@@ -89,22 +89,22 @@ onSend("rotate", async (given, dialog) => {
     rotated = await ask("POST", `${own}/rotate-secret`, { overlapHours: Number(hours) });
   } catch (error) {
     if (error.status !== 409) throw error;
-    throw new Refusal(400, { error: "overlapHours: a rotation is under way; complete it first, or write 0, and neither secret of before signs any more" });
+    throw new Refusal(400, { error: "overlapHours: a rotation is in progress. Complete it first, or write 0 to stop both earlier secrets" });
   }
   dialog.closest("dialog").close();
   // Before anything that may fail: it is shown only now.
-  showSecret(rotated, "The new signing secret", () => $("#signing-title").focus());
+  showSecret(rotated, "New signing secret", () => $("#signing-title").focus());
   show({ ...rotated, secret: undefined });
 });
 
 onAct("complete", async () => {
   sure(
-    "Complete the rotation?",
-    "The secret before signs nothing more, from the next delivery on. A receiver that knows it alone refuses what it gets.",
+    "Complete rotation?",
+    "The previous secret stops signing with the next delivery. A receiver that only has that secret will refuse deliveries.",
     "Complete now",
     async () => show(await ask("POST", `${own}/rotate-secret/complete`)),
     async () => {
-      say("The new secret alone signs.");
+      say("Rotation completed.");
       $("#signing-title").focus();
     },
   );
@@ -115,11 +115,11 @@ onAct("complete", async () => {
 onAct("remove", async () => {
   sure(
     `Remove ${hook.name}?`,
-    "Its secret and its deliveries go with it, those to come too. This cannot be undone.",
+    "This also removes its secret and its deliveries, pending ones included. You cannot undo this.",
     "Remove",
     () => mine("DELETE", own),
     () => {
-      sessionStorage.setItem("gatehouse.webhooks.said", "The webhook is removed.");
+      sessionStorage.setItem("gatehouse.webhooks.said", "Webhook removed.");
       location.assign("/settings/webhooks");
     },
   );

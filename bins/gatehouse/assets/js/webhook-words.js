@@ -8,22 +8,22 @@ export const path = "/api/settings/webhooks";
 /** How a webhook stands: in a word, and what that means where it is not told of anything. */
 export function state({ enabled, disabledReason }) {
   if (enabled) return { name: "on", kind: "good" };
-  const rest = "Nothing new is delivered to it, and what was to be delivered waits.";
+  const rest = "New events are not delivered, and pending deliveries wait.";
   if (disabledReason === "GONE") {
-    return { name: "disabled by us", kind: "bad", why: `The receiver answered 410 Gone, which says that it wants no more. ${rest} Resume it once the address is one that listens.` };
+    return { name: "disabled automatically", kind: "bad", why: `The receiver answered 410 Gone. ${rest} Resume the webhook when the receiver is back.` };
   }
   if (disabledReason === "FAILING") {
-    return { name: "disabled by us", kind: "bad", why: `Nothing succeeded for five days. ${rest} Send a test, and resume it when the receiver answers.` };
+    return { name: "disabled automatically", kind: "bad", why: `No delivery succeeded for five days. ${rest} Send a test, and resume the webhook when the receiver works.` };
   }
-  return { name: "paused", kind: "", why: `${rest} What happens meanwhile can be replayed once it is resumed.` };
+  return { name: "paused", kind: "", why: `${rest} After you resume it, you can replay the events of the pause.` };
 }
 
 const failures = {
-  TIMEOUT: "no whole answer within 15 seconds",
-  CONNECT: "nobody listens there, or what listens does not speak HTTP",
-  TLS: "the certificate is not one to be trusted, or TLS failed",
-  BLOCKED: "this address is not one that deliveries go to",
-  EVENT_DROPPED: "the event is not kept any more",
+  TIMEOUT: "no complete response within 15 seconds",
+  CONNECT: "no HTTP server answered",
+  TLS: "TLS failed, or the certificate is not trusted",
+  BLOCKED: "deliveries to this address are not allowed",
+  EVENT_DROPPED: "the event is no longer stored",
 };
 
 /** What came of an attempt, in words. */
@@ -40,14 +40,14 @@ export const took = (ms) => (ms < 1000 ? `${ms} ms` : `${(ms / 1000).toLocaleStr
 
 /** What a webhook is told of: the first few filters, and how many more. */
 export function told(filters) {
-  if (filters.includes("*")) return ["Everything"];
+  if (filters.includes("*")) return ["All events"];
   const shown = filters.slice(0, 3).flatMap((filter) => [", ", element("code", filter)]).slice(1);
   return filters.length > 3 ? [...shown, ` and ${filters.length - 3} more`] : shown;
 }
 
 /** How many attempts went well and how many did not. */
 export function went({ succeeded, failed }) {
-  if (succeeded + failed === 0) return "Nothing was sent";
+  if (succeeded + failed === 0) return "No deliveries";
   const some = [];
   if (succeeded > 0) some.push(`${succeeded.toLocaleString("en")} succeeded`);
   if (failed > 0) some.push(`${failed.toLocaleString("en")} failed`);
@@ -64,5 +64,5 @@ export const sum = (hours) => ({
 export function warned(warnings = []) {
   if (warnings.length === 0) return [];
   const lines = warnings.map((text) => element("li", text.replace(/^[A-Za-z]+: /, "")));
-  return [classed("div", "note", element("p", element("b", count(lines.length, "pattern")), " may not be what you mean:"), element("ul", ...lines))];
+  return [classed("div", "note", element("p", element("b", count(lines.length, "pattern")), " may be a mistake:"), element("ul", ...lines))];
 }

@@ -31,8 +31,8 @@ function tell() {
   none.textContent = all > 0
     ? `No attempt ${status === "PENDING" ? "is" : "has"} ${names[status]}.`
     : hook?.enabled === false
-      ? "Nothing was sent, and nothing will be while it is not on."
-      : "Nothing was sent yet. The first event that it is told of appears here; a test shows at once whether the receiver answers.";
+      ? "No deliveries. None are sent while the webhook is paused or disabled."
+      : "No deliveries yet. Send a test to check whether the receiver answers.";
 }
 
 // Looking. What is asked later counts, whichever answer comes first.
@@ -72,7 +72,7 @@ async function look() {
     if (asked !== turn) return;
     // It was removed meanwhile: the page that says so takes the place of this one.
     if (error.status === 404) return location.reload();
-    if (shown().length === 0) found.textContent = "They cannot be listed now.";
+    if (shown().length === 0) found.textContent = "The list could not be loaded.";
     refuse(part, error, true);
   }
   if (asked === turn) later();
@@ -98,10 +98,10 @@ onAct("again", async (button) => {
   const { id } = button.closest("[data-id]").dataset;
   try {
     const { attempt } = await mine("POST", `${own}/deliveries/${id}/retry`);
-    say(`Attempt ${attempt} is on its way.`);
+    say(`Attempt ${attempt} is being sent.`);
   } catch (error) {
     if (error.status !== 409) throw error;
-    throw new Refusal(-1, { error: "it is not on: resume it first, then send this again" });
+    throw new Refusal(-1, { error: "resume the webhook first, then send this again" });
   }
   await look();
 });
@@ -129,22 +129,22 @@ $('[data-form="replay"]').addEventListener("input", () => {
 onSend("replay", async (given, form) => {
   replayed.hidden = true;
   const moment = (name) => (given.get(name) ? new Date(given.get(name)).toISOString() : undefined);
-  if (!given.get("from")) throw new Refusal(400, { error: "from: say from when on" });
+  if (!given.get("from")) throw new Refusal(400, { error: "from: enter a start time" });
   let answer;
   try {
     answer = await mine("POST", `${own}/replay`, { from: onwards ?? moment("from"), to: moment("to") });
   } catch (error) {
     if (error.status !== 409) throw error;
-    throw new Refusal(-1, { error: "it is not on: resume it first, then replay" });
+    throw new Refusal(-1, { error: "resume the webhook first, then replay" });
   }
   onwards = answer.nextFrom;
   const events = count(answer.replayed, "event");
   if (onwards) {
     form.elements.from.value = local(onwards);
-    replayed.textContent = `${events} of that time, the oldest, ${answer.replayed === 1 ? "is" : "are"} delivered again. There are more: go on from there.`;
-    go.textContent = "Go on";
+    replayed.textContent = `The oldest ${events} of that time ${answer.replayed === 1 ? "is" : "are"} delivered again. There are more: continue from there.`;
+    go.textContent = "Continue";
   } else {
-    replayed.textContent = answer.replayed === 0 ? "Nothing that it is told of happened in that time." : `${events} ${answer.replayed === 1 ? "is" : "are"} delivered again.`;
+    replayed.textContent = answer.replayed === 0 ? "No matching events in that time range." : `${events} ${answer.replayed === 1 ? "is" : "are"} delivered again.`;
     go.textContent = "Replay";
   }
   replayed.hidden = false;

@@ -29,7 +29,7 @@ async function fare({ lately, hook }) {
     const { hours } = await mine("GET", `${path}/${hook.id}/activity`);
     lately.replaceChildren(small(hours), classed("span", "soft", `${went(sum(hours))} in 24 hours`));
   } catch {
-    lately.replaceChildren(classed("span", "soft", "How it went cannot be said now"));
+    lately.replaceChildren(classed("span", "soft", "Activity could not be loaded"));
   }
 }
 
@@ -39,7 +39,7 @@ async function show() {
   const isNone = subscriptions.length === 0;
   const disabled = subscriptions.filter((hook) => hook.disabledReason).length;
   const words = count(subscriptions.length, "webhook");
-  $("[data-count]", part).textContent = isNone ? "None yet." : disabled > 0 ? `${words}, ${disabled} disabled by us.` : `${words}.`;
+  $("[data-count]", part).textContent = isNone ? "None yet." : disabled > 0 ? `${words}, ${disabled} disabled automatically.` : `${words}.`;
   $("header", part).hidden = isNone;
   $("[data-none]", part).hidden = !isNone;
   $("[data-add]").hidden = isNone;
@@ -58,7 +58,7 @@ sessionStorage.removeItem("gatehouse.webhooks.said");
 if (said) say(said);
 
 show().catch((error) => {
-  $("[data-count]", part).textContent = "They cannot be listed now.";
+  $("[data-count]", part).textContent = "The list could not be loaded.";
   refuse(part, error, true);
 });
 keepAlive();

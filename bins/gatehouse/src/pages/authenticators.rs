@@ -85,10 +85,10 @@ async fn drawn(call: &Call<AdministerInPerson>) -> Answer {
 
 fn group_label(group: Group) -> &'static str {
     match group {
-        Group::FipsHardware => "Security keys certified under FIPS 140",
+        Group::FipsHardware => "FIPS 140 certified security keys",
         Group::Hardware => "Other security keys",
-        Group::Platform => "Built into a device, and bound to it",
-        Group::Synced => "Password managers, on several devices",
+        Group::Platform => "Built into a device",
+        Group::Synced => "Password managers and synced passkeys",
     }
 }
 

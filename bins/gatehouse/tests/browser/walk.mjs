@@ -372,7 +372,7 @@ const walks = {
 
     // Whom it would shut out is said before it is saved.
     await page.getByLabel("From the ranges below alone").check();
-    await page.getByText("1 person with 1 session would be shut out").waitFor();
+    await page.getByText("1 person with 1 session would be blocked").waitFor();
     await page.locator("[data-impact] b").getByText("ivan@example.com").waitFor();
     await see(page, "network-impact");
     await page.getByLabel("Administrators may come from everywhere").uncheck();
@@ -393,7 +393,7 @@ const walks = {
     await page.getByText("Use mine, 127.0.0.1").click();
     await by(page, "Add").click();
     await page.getByText("has your address").waitFor();
-    await page.getByText("Nobody who was here in the last 30 days would be shut out.").waitFor();
+    await page.getByText("No user or token of the last 30 days would be blocked.").waitFor();
     await save.click();
     await confirm();
     await page.getByText("The policy is saved.").waitFor();
@@ -421,13 +421,13 @@ const walks = {
     await page.getByRole("button", { name: /^Remove This machine/ }).click();
     await by(page.locator("#sure"), "Remove").click();
     await confirm();
-    await page.getByText("Shut yourself out?").waitFor();
+    await page.getByText("Block your own address?").waitFor();
     await see(page, "network-shut-out");
     await by(page.locator("#sure"), "Cancel").click();
 
     await page.getByLabel("Address", { exact: true }).fill("203.0.113.9");
     await by(page, "Test").click();
-    await page.getByText("No range has it.").waitFor();
+    await page.getByText("No range contains this address.").waitFor();
     await page.getByLabel("Address", { exact: true }).fill("198.51.100.9");
     await by(page, "Test").click();
     await page.getByText("By the range Branch office, 198.51.100.0/24.").waitFor();
@@ -621,9 +621,9 @@ const walks = {
     await page.locator('[data-wrong="action"]').filter({ hasText: /./ }).waitFor();
     await see(page, "audit-log-refused");
     await page.getByLabel("Action", { exact: true }).fill("ACCOUNT_GROUP_*");
-    await found.getByText("Nothing matches.").waitFor();
+    await found.getByText("No entries match.").waitFor();
     await see(page, "audit-log-nothing");
-    await by(page, "Look at all entries").click();
+    await by(page, "Show all entries").click();
     await found.getByText("The newest 50 entries").waitFor();
     assert.equal(new URL(page.url()).search, "");
 
@@ -643,7 +643,7 @@ const walks = {
       await route.fulfill({ response: answer, json: { ...proof, sequence: proof.sequence ^ 1 } });
     });
     await by(page, "Prove").click();
-    await rows.first().getByText("It is not proved that it stands in the signed log.").waitFor();
+    await rows.first().getByText("This entry could not be verified in the signed log.").waitFor();
     await see(page, "audit-log-not-proved");
     await page.unrouteAll();
     await page.route("**/proof", (route) => route.fulfill({ status: 409, json: { code: "NOT_SEALED", error: "not yet" } }));
@@ -670,7 +670,7 @@ const walks = {
     await by(page, "Look again").click();
     await page.getByText("This is not the log that you saw.").waitFor();
     await see(page, "audit-log-tampered");
-    await by(page, "Remember the log as it is now").click();
+    await by(page, "Accept the present log").click();
     await page.getByText("This browser sees the log for the first time.").waitFor();
 
     // A day, by keyboard.
@@ -681,7 +681,7 @@ const walks = {
     await bars.getByRole("button").last().focus();
     await page.keyboard.press("ArrowLeft");
     await page.keyboard.press("Enter");
-    await found.getByText("Nothing matches.").waitFor();
+    await found.getByText("No entries match.").waitFor();
     await page.keyboard.press("End");
     await page.keyboard.press("Enter");
     await found.getByText("The newest 50 entries").waitFor();
@@ -709,17 +709,17 @@ const walks = {
     ];
     await page.route(/audit-log\?.*q=needle/, (route) => route.fulfill({ json: pages.shift() }));
     await page.getByLabel("Text", { exact: true }).fill("needle");
-    await page.getByText("50,000 entries were looked at, back to 31 Jan 2026").waitFor();
+    await page.getByText("50,000 entries were searched, back to 31 Jan 2026").waitFor();
     await see(page, "audit-log-further");
-    await by(page, "Look further back").click();
-    await found.getByText("Nothing matches.").waitFor();
+    await by(page, "Search further back").click();
+    await found.getByText("No entries match.").waitFor();
     assert.equal(await page.evaluate(() => document.activeElement.id), "entries-title");
     await page.unrouteAll();
     await page.evaluate(() => localStorage.clear());
     await page.route(/audit-log(\?|$)/, (route) => (route.request().resourceType() === "fetch" ? route.fulfill({ json: { entries: [], nextCursor: null } }) : route.fallback()));
     await page.route("**/checkpoint", (route) => route.fulfill({ status: 404, json: { code: "NOT_FOUND", error: "nothing is sealed yet" } }));
     await page.goto("/settings/audit-log");
-    await found.getByText("Nothing has happened yet.").waitFor();
+    await found.getByText("No entries yet.").waitFor();
     await page.getByText("Nothing is sealed yet.").waitFor();
     await see(page, "audit-log-empty");
     await page.unrouteAll();

@@ -101,7 +101,7 @@ export async function webhooks({ page, complaints, confirm }, see, by) {
   Object.assign(receiver.answer, { status: 302, body: "" });
   await by(page, "Send test").click();
   await shows("redirects are not followed");
-  for (const [error, words] of [["BLOCKED", "this address is not one that deliveries go to"], ["TIMEOUT", "no whole answer within 15 seconds"], ["CONNECT", "nobody listens there"], ["TLS", "the certificate is not one to be trusted"]]) {
+  for (const [error, words] of [["BLOCKED", "deliveries to this address are not allowed"], ["TIMEOUT", "no complete response within 15 seconds"], ["CONNECT", "nobody listens there"], ["TLS", "the certificate is not one to be trusted"]]) {
     await page.route("**/test", (route) => route.fulfill({ json: { httpStatus: null, body: null, elapsedMs: 1234, error } }));
     await by(page, "Send test").click();
     await shows(words);
@@ -124,9 +124,9 @@ export async function webhooks({ page, complaints, confirm }, see, by) {
   await failed.locator("summary").focus();
   await page.keyboard.press("Enter");
   await failed.getByText('"type": "ACCOUNT_USER_UPDATED"').waitFor();
-  assert.ok((await failed.getByLabel("Body of the answer").textContent()) === hostile);
+  assert.ok((await failed.getByLabel("Body of the response").textContent()) === hostile);
   await see(page, "webhook-failed");
-  await by(failed, "Copy the body of the request, as it is signed").click();
+  await by(failed, "Copy the signed body of the request").click();
   const copied = await page.evaluate(() => navigator.clipboard.readText());
   assert.ok(receiver.came.some(({ body }) => body === copied));
   Object.assign(receiver.answer, { status: 202, body: "taken" });
@@ -193,7 +193,7 @@ export async function webhooks({ page, complaints, confirm }, see, by) {
   await name.fill("SIEM");
   await by(page, "Remove ACCOUNT_FUTURE_*").click();
   await save.click();
-  await shows("The webhook is changed.");
+  await shows("Webhook saved.");
   await page.getByRole("heading", { name: /^SIEM on/ }).waitFor();
   assert.equal(await page.getByText("may not be what you mean").count(), 0);
 
@@ -208,7 +208,7 @@ export async function webhooks({ page, complaints, confirm }, see, by) {
   await see(page, "webhook-rotate");
   await by(rotate, "Rotate").click();
   // The proof was not used up by what was wrong.
-  await secretDialog.getByRole("heading", { name: "The new signing secret" }).waitFor();
+  await secretDialog.getByRole("heading", { name: "New signing secret" }).waitFor();
   const newer = await page.locator("[data-secret]").textContent();
   assert.match(newer, /^whsec_/);
   assert.notEqual(newer, secret);
@@ -231,7 +231,7 @@ export async function webhooks({ page, complaints, confirm }, see, by) {
   await by(page.locator("#sure"), "Complete now").click();
   await page.getByText("to change the secret of a webhook").waitFor();
   await confirm();
-  await shows("The new secret alone signs.");
+  await shows("Rotation completed.");
   receiver.came.splice(0);
   await by(page, "Send test").click();
   await shows("The receiver takes it.");
@@ -259,7 +259,7 @@ export async function webhooks({ page, complaints, confirm }, see, by) {
     await route.fulfill({ response: answer, json: { subscriptions } });
   });
   await page.goto("/settings/webhooks");
-  await shows("5 webhooks, 2 disabled by us.");
+  await shows("5 webhooks, 2 disabled automatically.");
   await page.getByText("in 24 hours").nth(4).waitFor();
   await see(page, "webhooks");
   await page.unrouteAll();
@@ -270,7 +270,7 @@ export async function webhooks({ page, complaints, confirm }, see, by) {
   await page.getByText("This cannot be undone.").waitFor();
   await see(page, "webhook-remove");
   await by(page.locator("#sure"), "Remove").click();
-  await shows("The webhook is removed.");
+  await shows("Webhook removed.");
   await shows("Nobody is told yet");
   await page.goto(own);
   await shows("There is nothing here");
