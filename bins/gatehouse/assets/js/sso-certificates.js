@@ -39,14 +39,14 @@ function certificate(one, label, marks = [], more = []) {
   return element("li", about, classed("div", "acts", copying(one.pem, label), ...more));
 }
 
-const uses = { ACTIVE: ["signs today", "good"], NEXT: ["comes next", ""] };
+const uses = { ACTIVE: ["signing", "good"], NEXT: ["next", ""] };
 
 onProvider((now) => {
   $("[data-source]", theirs).replaceChildren(...sourceOf(now));
   $("[data-refresh]", theirs).hidden = now.source !== "METADATA_URL";
   $("[data-sso-url]", theirs).textContent = now.ssoUrl;
   const { failedAt, error } = now.metadata ?? {};
-  const failed = failedAt ? [classed("p", "note bad", `It could not be read on ${moment(failedAt)}${error ? `: ${error}` : ""}. What was read before stays in force.`)] : [];
+  const failed = failedAt ? [classed("p", "note bad", `The metadata could not be read on ${moment(failedAt)}${error ? `: ${error}` : ""}. The previous values stay in use.`)] : [];
   $("[data-failed]", theirs).replaceChildren(...failed);
   $("[data-theirs]", theirs).replaceChildren(...now.certificates.map((one, at) => certificate(one, `certificate ${at + 1} of the identity provider`)));
 
@@ -54,8 +54,8 @@ onProvider((now) => {
   const keys = now.serviceProvider.certificates;
   const isRotating = keys.some(({ use }) => use === "NEXT");
   $("[data-rotation]", ours).textContent = isRotating
-    ? "A rotation is under way: there are two."
-    : "Requests are signed with its key, and what is encrypted to it is read.";
+    ? "Rotation in progress: there are two certificates."
+    : "Its key signs requests and decrypts assertions.";
   $("[data-between]", ours).hidden = !isRotating;
   $("[data-complete]", ours).hidden = !isRotating;
   $("[data-rotate]", ours).hidden = isRotating;
@@ -69,17 +69,17 @@ onProvider((now) => {
 onAct("refresh", async () => {
   const now = await mine("POST", `${own}/refresh`);
   show(now);
-  if (!now.metadata?.failedAt) say("Its metadata is read.");
+  if (!now.metadata?.failedAt) say("Metadata refreshed.");
 });
 
 onAct("rotate", async () => {
   sure(
-    "Rotate our certificate?",
-    "A new key is made and its certificate put beside that of today. Nothing changes for anybody until you complete the rotation.",
+    "Rotate certificate?",
+    "Creates a new key and adds its certificate to the metadata. Nothing else changes until you complete the rotation.",
     "Rotate",
     async () => show(await ask("POST", `${own}/rotate-certificate`)),
     async () => {
-      say("The next certificate is there.");
+      say("Certificate added.");
       $("#own-title").focus();
     },
   );
@@ -89,11 +89,11 @@ onAct("rotate", async () => {
 onAct("complete", async () => {
   sure(
     "Complete rotation?",
-    "From now on requests are signed with the new key alone, and what is encrypted to the former one cannot be read. An identity provider that does not know the new certificate lets nobody in.",
+    "From now on only the new key signs and decrypts. If the identity provider does not have the new certificate, nobody can sign in.",
     "Complete",
     async () => show(await ask("POST", `${own}/rotate-certificate/complete`)),
     async () => {
-      say("The new certificate is in force.");
+      say("Rotation completed.");
       $("#own-title").focus();
     },
   );

@@ -13,9 +13,9 @@ let names = new Map();
 let others = async () => {};
 
 const reasons = {
-  DNS_RECORD_MISSING: "the record is not there yet. New records take minutes, sometimes hours, until they are seen everywhere; then verify again",
-  DNS_UNAVAILABLE: "the name servers could not be asked just now. Try again in a moment",
-  DOMAIN_TAKEN: "another organisation on this server has verified this domain. If it is yours, ask the operator of the server",
+  DNS_RECORD_MISSING: "the record is not visible yet. New records take minutes, sometimes hours. Try again later",
+  DNS_UNAVAILABLE: "the DNS did not answer. Try again in a moment",
+  DOMAIN_TAKEN: "another organization on this server has verified this domain. If it is yours, ask the operator",
 };
 
 /** A value of the record, with a button that copies it. */
@@ -30,20 +30,20 @@ function value(id, name, text) {
 }
 
 function proved({ method, verifiedAt }) {
-  const how = method === "OPERATOR" ? "By the operator of this server" : "By its TXT record";
-  return classed("p", "soft", how, ...(verifiedAt ? [", ", since(verifiedAt)] : []), ". Nobody else on this server can have it.");
+  const how = method === "OPERATOR" ? "Verified by the operator" : "Verified by TXT record";
+  return classed("p", "soft", how, ...(verifiedAt ? [", ", since(verifiedAt)] : []), ". No other organization on this server can verify it.");
 }
 
 function unproved({ domain, record }) {
   const id = `record-${domain.replaceAll(".", "_")}`;
   const values = [value(`${id}-name`, "Name", record.name), element("div", element("dt", "Type"), element("dd", element("code", record.type))), value(`${id}-value`, "Value", record.value)];
-  return [classed("p", "soft", "Add this record to the DNS of the domain, then verify. It can be taken away afterwards."), classed("dl", "given", ...values)];
+  return [classed("p", "soft", "Add this record to the domain's DNS, then verify. Keep it: it is checked every 30 days."), classed("dl", "given", ...values)];
 }
 
 /** Whose addresses these are. */
 function used(providers) {
   const known = providers.map((id) => names.get(id)).filter(Boolean);
-  return known.length > 0 ? classed("span", "soft", `of ${known.join(", ")}`) : classed("span", "soft", "of no provider");
+  return known.length > 0 ? classed("span", "soft", `of ${known.join(", ")}`) : classed("span", "soft", "not used by a connection");
 }
 
 function row(one) {
@@ -104,12 +104,12 @@ onAct("remove-domain", async (button) => {
   const { id: domain } = button.closest("[data-id]").dataset;
   sure(
     `Remove the verification of ${domain}?`,
-    "The sign-in page does not lead people with its addresses to their provider any more, and another organisation on this server can verify it.",
+    "The sign-in page will no longer lead its users to the connection, and another organization on this server can verify it.",
     "Remove",
     () => ask("DELETE", at(domain)),
     async () => {
       await Promise.all([draw(), others()]);
-      say("The verification is removed.");
+      say("Verification removed.");
       $("#domains-title").focus();
     },
   );

@@ -35,15 +35,15 @@ function missing(name, what) {
 function source() {
   switch (way()) {
     case "URL":
-      missing("metadataUrl", "enter the address of its metadata");
+      missing("metadataUrl", "enter the metadata URL");
       return { metadataUrl: fields.metadataUrl.value.trim() };
     case "XML":
-      missing("metadataXml", "paste its metadata, or choose the file");
+      missing("metadataXml", "paste the metadata or choose a file");
       return { metadataXml: fields.metadataXml.value.trim() };
     case "FIELDS":
       missing("entityId", "enter its entity ID");
       missing("ssoUrl", "enter its single sign-on URL");
-      missing("certificates", "paste its signing certificate, or choose the file");
+      missing("certificates", "paste the signing certificate or choose a file");
       return { entityId: fields.entityId.value.trim(), ssoUrl: fields.ssoUrl.value.trim(), certificates: certificates(fields.certificates.value) };
     default:
       return {};
@@ -55,8 +55,8 @@ export const written = () => JSON.stringify([...new FormData(form)].filter(([, v
 
 /** What the form says, as the body of a request; throws a `Refusal` where something is missing. */
 export function body() {
-  missing("name", "give it a name");
-  missing("emailDomains", "name a domain at least");
+  missing("name", "enter a name");
+  missing("emailDomains", "enter at least one domain");
   const email = fields.attributeMapping.value.trim();
   return {
     name: fields.name.value.trim(),

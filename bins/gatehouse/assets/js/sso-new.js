@@ -16,7 +16,7 @@ onSend("provider", async () => {
   } catch (error) {
     throw explained(error, wanted);
   }
-  sessionStorage.setItem("gatehouse.sso.said", "The identity provider is added. Here is the rest.");
+  sessionStorage.setItem("gatehouse.sso.said", "Connection added. Continue with these steps.");
   sessionStorage.setItem("gatehouse.sso.idp", $("[name=idp]:checked").value);
   // Back does not offer to add it once more.
   location.replace(`?${new URLSearchParams({ provider: made.id, view: "setup" })}`);

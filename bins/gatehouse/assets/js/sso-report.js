@@ -25,7 +25,7 @@ function fact(name, ...value) {
 
 /** Who would be signed in. */
 function whom({ user, email }) {
-  if (!user) return email ? ["Nobody: there is no such account here."] : ["Nobody"];
+  if (!user) return email ? ["Nobody: no user has this address."] : ["Nobody"];
   const name = user.displayName || user.email || user.id;
   const mail = user.email && user.email !== name ? [", ", user.email] : [];
   return [element("b", name), ...mail, ...(user.active ? [] : [" ", badge("disabled", "bad")])];
@@ -47,19 +47,19 @@ function attributes(received) {
   if (received.length === 0) return [classed("p", "soft", "No attributes were received.")];
   const rows = received.map(({ name, values }) => element("tr", Object.assign(element("th", element("code", name)), { scope: "row" }), element("td", ...values.map((value) => element("div", value)))));
   const heads = ["Attribute", "Values"].map((name) => Object.assign(element("th", name), { scope: "col" }));
-  return [classed("table", "received", element("caption", "Attributes that were received"), element("thead", element("tr", ...heads)), element("tbody", ...rows))];
+  return [classed("table", "received", element("caption", "Received attributes"), element("thead", element("tr", ...heads)), element("tbody", ...rows))];
 }
 
 /** The report of a test that is over. */
 export function report(found) {
   const failed = found.checks.find(({ outcome }) => outcome === "FAILED");
   const verdict = found.status === "PASSED"
-    ? classed("p", "note good", element("b", "It works: "), ...whom(found), " would be signed in.")
-    : classed("p", "note bad", element("b", "It failed: "), reasons[failed?.reason] ?? failed?.detail ?? "the answer was not accepted.");
+    ? classed("p", "note good", element("b", "Passed: "), ...whom(found), " would be signed in.")
+    : classed("p", "note bad", element("b", "Failed: "), reasons[failed?.reason] ?? failed?.detail ?? "the response was refused.");
   const parts = [verdict, classed("ol", "checks", ...found.checks.map(row))];
   // Before anything is believed there is nothing to tell.
   if (found.nameId || found.attributes.length > 0 || found.email) {
-    parts.push(element("h3", "What was received"), facts(found), ...attributes(found.attributes));
+    parts.push(element("h3", "Received values"), facts(found), ...attributes(found.attributes));
   }
   return parts;
 }

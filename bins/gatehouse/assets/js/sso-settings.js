@@ -10,9 +10,9 @@ import { since } from "./sso-words.js";
 const form = $('[data-form="provider"]');
 const buttons = [$("[data-save]", form), $('[data-act="undo"]', form)];
 const kept = {
-  METADATA_URL: ({ metadataUrl }) => `metadata that is read from ${metadataUrl}`,
-  METADATA_XML: () => "metadata that was handed in",
-  FIELDS: () => "single fields",
+  METADATA_URL: ({ metadataUrl }) => `metadata at ${metadataUrl}`,
+  METADATA_XML: () => "uploaded metadata",
+  FIELDS: () => "separate fields",
 };
 let before;
 
@@ -49,7 +49,7 @@ onSend("provider", async () => {
   } catch (error) {
     throw explained(error, wanted);
   }
-  say("The identity provider is changed.");
+  say("Connection saved.");
 });
 
 onAct("undo", async () => {
@@ -59,11 +59,11 @@ onAct("undo", async () => {
 onAct("remove", async () => {
   sure(
     `Remove ${$("[data-name]").textContent}?`,
-    "Nobody signs in through it any more; sessions that began so go on. This cannot be undone: one that is added again has other keys and addresses, which the other side has to be given.",
+    "Nobody can sign in through it any more. Existing sessions continue. You cannot undo this: a new connection has other keys and URLs.",
     "Remove",
     () => ask("DELETE", own),
     () => {
-      sessionStorage.setItem("gatehouse.sso.said", "The identity provider is removed.");
+      sessionStorage.setItem("gatehouse.sso.said", "Connection removed.");
       location.assign("/settings/sso");
     },
   );

@@ -40,15 +40,15 @@ onAct("test", async () => {
   place.hidden = true;
   const failed = checks.filter(({ outcome }) => outcome === "FAILED").length;
   said.textContent = failed > 0
-    ? "Something is wrong already. You can go on all the same, and see what comes back."
-    : "Nothing is wrong so far. Sign in there now, as somebody who has an account here.";
+    ? "Some checks failed. You can continue and see the response."
+    : "All checks passed. Now sign in at the identity provider as a user of your organization.";
   $("[data-configuration]", begun).replaceChildren(...checks.map(checked));
   const go = $("[data-go]", begun);
   go.href = loginUrl;
-  go.textContent = `Go on to ${provider.name}`;
-  $("[data-until]", begun).textContent = `Good until ${moment(expiresAt)}`;
+  go.textContent = `Continue to ${provider.name}`;
+  $("[data-until]", begun).textContent = `Valid until ${moment(expiresAt)}`;
   begun.hidden = false;
-  button.textContent = "Begin again";
+  button.textContent = "Start again";
   go.focus();
 });
 
@@ -70,7 +70,7 @@ export async function showTrial() {
     if (isWaiting && !document.hidden) timer = setTimeout(showTrial, EVERY);
   } catch (error) {
     if (error.status !== 404) return refuse(part, error, true);
-    said.textContent = "This test is not kept any more. Begin another.";
+    said.textContent = "This test has been deleted. Start another.";
     place.hidden = true;
   }
 }
@@ -78,17 +78,17 @@ export async function showTrial() {
 function draw(found) {
   const { status, createdAt } = found;
   if (status === "WAITING") {
-    said.textContent = `Nothing has come back yet of the test that was begun on ${moment(createdAt)}. Sign in there in this browser; the report appears here.`;
-    const go = classed("a", "button strong", `Go on to ${provider.name}`);
+    said.textContent = `The test started on ${moment(createdAt)} has no response yet. Sign in at the identity provider in this browser.`;
+    const go = classed("a", "button strong", `Continue to ${provider.name}`);
     const way = new URL(provider.serviceProvider.loginUrl);
     way.searchParams.set("test", found.id);
     go.href = way;
     place.replaceChildren(classed("p", "acts start", go));
   } else if (status === "EXPIRED") {
-    said.textContent = `The test that was begun on ${moment(createdAt)} is over: nothing came back in time. Where nothing comes back, look at the ACS URL over there.`;
+    said.textContent = `The test started on ${moment(createdAt)} expired without a response. Check the ACS URL at the identity provider.`;
     place.replaceChildren();
   } else {
-    said.textContent = status === "PASSED" ? "The connection works. Nobody was signed in." : "Something is wrong. Nobody was signed in.";
+    said.textContent = status === "PASSED" ? "The connection works. No session was started." : "The connection test failed. No session was started.";
     place.replaceChildren(...report(found));
     localise(place);
   }

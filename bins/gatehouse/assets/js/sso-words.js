@@ -17,8 +17,8 @@ export const since = (at) => Object.assign(element("time"), { dateTime: at });
 
 const states = {
   VALID: ["valid", "good"],
-  EXPIRING: ["ends soon", "soon"],
-  EXPIRED: ["ended", "bad"],
+  EXPIRING: ["expires soon", "soon"],
+  EXPIRED: ["expired", "bad"],
   NOT_YET_VALID: ["not valid yet", "soon"],
 };
 
@@ -27,16 +27,16 @@ export const stateOf = ({ status }) => badge(...(states[status] ?? [status.toLow
 
 /** Until when a certificate is good, or since when it is not. */
 export function ends({ status, notBefore, notAfter }) {
-  const [says, at] = status === "NOT_YET_VALID" ? ["Valid from", notBefore] : [status === "EXPIRED" ? "Ended on" : "Valid until", notAfter];
+  const [says, at] = status === "NOT_YET_VALID" ? ["Valid from", notBefore] : [status === "EXPIRED" ? "Expired on" : "Valid until", notAfter];
   return [`${says} ${day.format(new Date(at))}, `, since(at)];
 }
 
 /** How a whole provider stands by its certificates: nothing, unless somebody has to do something. */
 export function trouble({ certificates, metadata }) {
   const alive = certificates.filter(({ status }) => status === "VALID" || status === "EXPIRING");
-  if (alive.length === 0) return badge("certificate ended", "bad");
-  if (alive.every(({ status }) => status === "EXPIRING")) return badge("certificate ends soon", "soon");
-  if (metadata?.failedAt) return badge("metadata not read", "soon");
+  if (alive.length === 0) return badge("certificate expired", "bad");
+  if (alive.every(({ status }) => status === "EXPIRING")) return badge("certificate expires soon", "soon");
+  if (metadata?.failedAt) return badge("metadata unreachable", "soon");
   return undefined;
 }
 
@@ -52,13 +52,13 @@ export const domainBadges = ({ emailDomains, verifiedDomains }) =>
 
 // What the server calls by the names of members, as the pages call it.
 const called = [
-  [/^certificates\[([0-9]+)\]: /, (_, at) => `certificate ${Number(at) + 1} of theirs: `],
-  [/^serviceProvider\.certificates: /, "our certificate: "],
+  [/^certificates\[([0-9]+)\]: /, (_, at) => `identity provider certificate ${Number(at) + 1}: `],
+  [/^serviceProvider\.certificates: /, "service provider certificate: "],
   [/^certificates: none of them /, "none of their certificates "],
   [/^metadataUrl: |^metadata: it /, "their metadata "],
   [/^signInMode is [A-Z_]+: /, ""],
   [/^[A-Za-z.]+(\[[0-9]+\])?: /, ""],
-  [/\bloginUrl\b/, "the provider's own address"],
+  [/\bloginUrl\b/, "the login URL"],
 ];
 
 /** What the server says of a provider, as a sentence. */
@@ -77,8 +77,8 @@ export function warned(warnings = []) {
 
 /** Where it is known from. */
 export function sourceOf({ source, metadata }) {
-  if (source === "FIELDS") return ["Entered by hand: a new certificate there has to be entered here too."];
-  if (source === "METADATA_XML") return ["From metadata that was handed in: a new certificate there has to be handed in here too."];
+  if (source === "FIELDS") return ["Entered by hand. Enter new certificates of the identity provider here too."];
+  if (source === "METADATA_XML") return ["From uploaded metadata. Upload new metadata when certificates change."];
   const read = metadata?.readAt ? ["read ", since(metadata.readAt)] : ["not read yet"];
   const next = metadata?.nextAt ? [", again ", since(metadata.nextAt)] : [];
   return ["From its metadata URL, ", ...read, ...next, "."];

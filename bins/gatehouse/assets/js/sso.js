@@ -20,9 +20,9 @@ function row(provider) {
   const certificates = provider.certificates.map((one) => element("li", stateOf(one), " ", classed("span", "soft", ...ends(one))));
   const list = classed("ul", "ending", ...certificates);
   list.setAttribute("aria-label", "Signing certificates");
-  const to = classed("a", "to", "How to set up");
+  const to = classed("a", "to", "Setup guide");
   to.href = `?${new URLSearchParams({ provider: provider.id, view: "setup" })}`;
-  to.setAttribute("aria-label", `How to set up ${provider.name}`);
+  to.setAttribute("aria-label", `Setup guide of ${provider.name}`);
   const made = element("li", about, classed("div", "aside", list, to));
   made.dataset.id = provider.id;
   return made;
@@ -31,10 +31,10 @@ function row(provider) {
 /** What the sign-in policy makes of it. */
 function mode(signInMode) {
   if (signInMode === "CREDENTIALS_ONLY") {
-    return [classed("p", "note", "The sign-in policy of your organisation takes e-mail and password alone: nobody can sign in through these until it is changed.")];
+    return [classed("p", "note", "Your sign-in policy allows only e-mail and password, so nobody can use these connections.")];
   }
   if (signInMode === "SSO_REQUIRED") {
-    return [classed("p", "note", "The sign-in policy of your organisation asks for single sign-on: passwords alone let nobody in.")];
+    return [classed("p", "note", "Your sign-in policy requires single sign-on. Only break-glass administrators can use a password.")];
   }
   return [];
 }
@@ -43,7 +43,7 @@ async function show() {
   clear(part);
   const { providers, signInMode } = await mine("GET", path);
   const isNone = providers.length === 0;
-  $("[data-count]", part).textContent = isNone ? "None yet." : `${count(providers.length, "identity provider")}.`;
+  $("[data-count]", part).textContent = isNone ? "None yet." : `${count(providers.length, "connection")}.`;
   $("header", part).hidden = isNone;
   $("[data-none]", part).hidden = !isNone;
   $("[data-add]").hidden = isNone;

@@ -36,30 +36,30 @@ fn words(code: &str) -> RefusalText {
     let (title, happened, ask) = match code {
         "SAML_REFUSED" => (
             "You are not signed in",
-            "What your organisation's sign-in service sent was not accepted. It may have taken too long, or \
-             been begun in another tab or browser: try again, from the beginning.",
-            Some("If it happens again, ask {} and quote this: it leads them to the reason."),
+            "Your identity provider's response was not accepted. It may have taken too long, or the sign-in \
+             started in another tab or browser. Try again from the start.",
+            Some("If it happens again, send this code to {}, who can find the reason."),
         ),
         "NOT_PROVISIONED" => (
-            "You have no account here",
-            "Your organisation's sign-in service says who you are, but nobody here has your e-mail address.",
-            Some("Ask {} to add you, and quote this."),
+            "You don't have an account",
+            "Your identity provider signed you in, but no user here has your e-mail address.",
+            Some("Ask {} to add you, and include this code."),
         ),
         "SSO_NOT_ALLOWED" => (
             "Sign in with your password",
-            "Your organisation takes e-mail and password here, and no single sign-on.",
-            Some("If you have no password, ask {} for one, and quote this."),
+            "Your organization allows only e-mail and password.",
+            Some("If you have no password, ask {} for an invitation, and include this code."),
         ),
         "ACCOUNT_DISABLED" => (
             "Your account is disabled",
-            "You are known here, but may not sign in.",
-            Some("Only {} can change that. Quote this when you ask."),
+            "You cannot sign in.",
+            Some("Ask {} to enable it, and include this code."),
         ),
         "NETWORK_POLICY_BLOCKED" => (
-            "Not from this network",
-            "Your organisation does not allow signing in from the network that you are in. Try again from the \
+            "Network not allowed",
+            "Your organization does not allow sign-ins from this network. Try again from the \
              office, or with its VPN.",
-            Some("If you should be allowed in from here, ask {} and quote this."),
+            Some("If this network should be allowed, ask {} and include this code."),
         ),
         "RATE_LIMITED" => (
             "Too many attempts",
@@ -68,8 +68,8 @@ fn words(code: &str) -> RefusalText {
         ),
         _ => (
             "You are not signed in",
-            "Something went wrong on the way. Try again in a moment.",
-            Some("If it happens again, ask {} and quote this."),
+            "Something went wrong. Try again in a moment.",
+            Some("If it happens again, ask {} and include this code."),
         ),
     };
     RefusalText { title, happened, ask }
@@ -85,7 +85,7 @@ pub(crate) fn saml_refused(
     organisation: Option<&str>,
 ) -> HttpResponse {
     let words = words(code);
-    let of = organisation.unwrap_or("your organisation");
+    let of = organisation.unwrap_or("your organization");
     let shell = PageFrame::new(site, words.title, "saml-refused.js");
     let page = Page { shell, words, administrator: format!("an administrator of {of}"), code, reference };
     let Ok(text) = page.render() else { return Problem::internal().envelope() };

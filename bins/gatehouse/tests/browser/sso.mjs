@@ -131,7 +131,7 @@ export async function sso({ page, complaints, confirm }, see, by, stranger, sign
   await by(page, "Complete the rotation").click();
   await by(page.locator("#sure"), "Complete").click();
   await confirm();
-  await shows("The new certificate is in force.");
+  await shows("Rotation completed.");
   assert.equal(await page.locator("[data-ours] > li").count(), 1);
 
   // Known by its metadata from now on, and that read again.
@@ -145,11 +145,11 @@ export async function sso({ page, complaints, confirm }, see, by, stranger, sign
   await page.getByLabel("Name", { exact: true }).fill("Elsewhere");
   await save.click();
   await confirm();
-  await shows("The identity provider is changed.");
+  await shows("Connection saved.");
   await shows(`From metadata that is read from ${other.metadata}, with 1 certificate.`);
   await tab("Overview");
   await by(page, "Read metadata now").click();
-  await shows("Its metadata is read.");
+  await shows("Metadata refreshed.");
 
   // All of them, and the domains.
   await page.goto("/settings/sso");
@@ -171,7 +171,7 @@ export async function sso({ page, complaints, confirm }, see, by, stranger, sign
     const certificate = (status, from, to) => ({ ...first.certificates[0], status, notBefore: day(from), notAfter: day(to) });
     const others = [
       { name: "Okta", entityId: "http://www.okta.com/exk1fcia6d6EMsf331d8", certificates: [certificate("VALID", -100, 3000)], emailDomains: ["corp.example"], warnings: [] },
-      { name: "Entra ID of the branch in the far north", entityId: "https://sts.windows.net/11111111-2222-4333-8444-555555555555/", certificates: [certificate("EXPIRED", -900, -2), certificate("NOT_YET_VALID", 3, 900)], warnings: ["emailDomains: x", "certificates: none of them is good now, so nobody can sign in; set newer ones, or newer metadata"] },
+      { name: "Entra ID of the branch in the far north", entityId: "https://sts.windows.net/11111111-2222-4333-8444-555555555555/", certificates: [certificate("EXPIRED", -900, -2), certificate("NOT_YET_VALID", 3, 900)], warnings: ["emailDomains: x", "certificates: none of them is valid now, so nobody can sign in. Enter newer ones or newer metadata"] },
       { name: "ADFS", entityId: "http://adfs.example/adfs/services/trust", certificates: [certificate("VALID", -100, 300)], metadata: { ...first.metadata, failedAt: day(0), error: "x" }, warnings: ["metadataUrl: could not be used on 2026-11-22: there was no answer. What was known before goes on"] },
     ];
     const providers = [first, ...others.map((other, at) => ({ ...first, id: `${first.id.slice(0, -1)}${at}`, ...other }))];
@@ -198,7 +198,7 @@ export async function sso({ page, complaints, confirm }, see, by, stranger, sign
   await by(page, "Remove identity provider").click();
   await by(page.locator("#sure"), "Remove").click();
   await confirm();
-  await shows("The identity provider is removed.");
+  await shows("Connection removed.");
   await shows("Nobody signs in from elsewhere yet");
   await page.goto(`/settings/sso?provider=${own}`);
   await shows("There is nothing here");

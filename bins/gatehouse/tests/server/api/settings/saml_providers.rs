@@ -542,9 +542,9 @@ fn a_test_begins_with_what_can_be_said_at_once() {
         insta::allow_duplicates! {
             insta::assert_json_snapshot!(warnings, @r#"
             [
-              "signInMode is CREDENTIALS_ONLY: nobody can sign in through an identity provider; allow it in the sign-in policy",
+              "signInMode is CREDENTIALS_ONLY: nobody can sign in through an identity provider. Allow it in the sign-in policy",
               "emailDomains: corp.example is not verified; people are led here from the e-mail field once a DNS record proves the domain, and by loginUrl until then",
-              "signRequests: the metadata asks for signed requests, and they are not signed; the identity provider may refuse them"
+              "signRequests: the metadata requires signed requests, but requests are not signed. The identity provider may refuse them"
             ]
             "#);
         }
