@@ -49,7 +49,7 @@ const walks = {
 
     // What is wrong is said, and tells nothing.
     await signIn(page, "ada@example.com", "not the password at all");
-    await page.getByText("The e-mail address or the password is wrong.").waitFor();
+    await page.getByText("The email address or the password is incorrect.").waitFor();
     await see(page, "sign-in-refused");
 
     await signIn(page, "ada@example.com", facts.password, "/auth/login?next=/account/security");
@@ -130,7 +130,7 @@ const walks = {
     await see(page, "factor-code");
     await page.getByLabel("Code", { exact: true }).fill("123456");
     await by(page, "Go on").click();
-    await page.getByText("This is not a code or passkey that is good now").waitFor();
+    await page.getByText("That code is incorrect or has expired, or the passkey was not accepted").waitFor();
     // The step of the enrolment is used; the next one is good already.
     await page.getByLabel("Code", { exact: true }).fill(code(secret, 1));
     await by(page, "Go on").click();
