@@ -253,7 +253,7 @@ fn policy_applies_to_the_next_request_on_every_surface_and_instance() {
         assert_eq!(inside.put(POLICY, &on(false, json!({ "enforcement": enforcement }))).status, 200);
         assert_eq!(home.get("/api/me").status, 200);
         is(&outside.get("/api/me"), 403, "NETWORK_POLICY_BLOCKED");
-        // Administrators may bypass the policy. Their SCIM tokens and unauthenticated callers cannot.
+        // Administrators may bypass the policy. SCIM tokens and callers with an unknown address may not.
         assert_eq!(inside.put(POLICY, &on(true, json!({}))).status, 200);
         assert_eq!(outside.get("/api/me").status, 200);
         is(&unknown.get("/api/me"), 403, "NETWORK_POLICY_BLOCKED");
