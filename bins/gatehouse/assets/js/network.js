@@ -1,4 +1,4 @@
-// The network policy: who may come in from where, and whom a change would shut out.
+// The network policy: the addresses it allows, and a preview of whom a change would block.
 
 import { doing, of, refresh, sure } from "./drawn.js";
 import { $, count, element, onAct, onSend, open, say } from "./page.js";
@@ -17,7 +17,7 @@ function body() {
 
 const named = new Map();
 
-/** What a person is called. */
+/** Returns the display name of a user, or the ID if the user cannot be loaded. */
 async function nameOf(id) {
   if (!named.has(id)) {
     const found = mine("GET", `/api/settings/users/${id}`).then((user) => user.displayName || user.email || user.userName);
@@ -26,17 +26,17 @@ async function nameOf(id) {
   return named.get(id);
 }
 
-/** People that are listed at most. */
+/** Maximum number of users, and of tokens, in the preview. */
 const LISTED = 8;
 
-/** Whom it would shut out. */
+/** Renders the preview: the sessions and tokens that the policy would block. */
 async function describe({ sessions, tokens }) {
   if (sessions.length + tokens.length === 0) {
-    return [element("p", "Nobody who was here in the last 30 days would be shut out.")];
+    return [element("p", "No one who was active in the last 30 days would be blocked.")];
   }
   const people = Map.groupBy(sessions, (session) => session.userId);
   const whom = [];
-  if (people.size > 0) whom.push(`${count(people.size, "person", "people")} with ${count(sessions.length, "session")}`);
+  if (people.size > 0) whom.push(`${count(people.size, "user")} with ${count(sessions.length, "session")}`);
   if (tokens.length > 0) whom.push(count(tokens.length, "token"));
   const from = (used) => [...new Set(used.map(({ ip }) => ip ?? "an unknown address"))].join(", ");
   const lines = await Promise.all([...people].slice(0, LISTED).map(async ([id, own]) =>
@@ -48,18 +48,18 @@ async function describe({ sessions, tokens }) {
   const more = people.size + tokens.length - lines.length;
   if (more > 0) lines.push(element("li", `and ${more} more`));
   return [
-    element("p", element("b", `${whom.join(" and ")} would be shut out`), ", judged by the address of their last use in the last 30 days:"),
+    element("p", element("b", `${whom.join(" and ")} would be blocked`), ", based on the address that each used last in the past 30 days:"),
     element("ul", ...lines),
   ];
 }
 
-/** What is kept, with these ranges. */
+/** Adds the saved ranges to these settings, without the range `but`. */
 async function withRanges(settings, but) {
   const { rules } = await mine("GET", path);
   return { ...settings, rules: rules.map((rule) => rule.cidr).filter((cidr) => cidr !== but) };
 }
 
-/** Does it; whoever would shut themselves out is asked once more. Answers whether it was done at once. */
+/** Runs `work`. If it would block the caller, asks for confirmation. Returns whether `work` succeeded without it. */
 async function acknowledged(work, after) {
   try {
     await work(false);
@@ -67,9 +67,9 @@ async function acknowledged(work, after) {
   } catch (error) {
     if (error.reason !== "CALLER_NOT_COVERED") throw error;
     sure(
-      "Shut yourself out?",
-      "Your own address is in no range. You would be refused from the next request on, and only somebody elsewhere or the operator of this server could undo it.",
-      "Do it all the same",
+      "Block your own address?",
+      "No range contains your address. Your next request would be refused, and only an administrator at an allowed address or the server operator could undo the change.",
+      "Continue anyway",
       () => work(true),
       after,
     );
@@ -85,14 +85,14 @@ const policy = policyForm({
   save: async (settings) => {
     const done = await acknowledged((known) =>
       ask("PUT", path, known ? { ...settings, acknowledge: ["CALLER_NOT_COVERED"] } : settings), () => policy.anew());
-    if (done) say("The policy is saved.");
+    if (done) say("Policy saved.");
     return done;
   },
 });
 
 // Ranges.
 
-/** Shows them anew, and leaves the form above as it is. */
+/** Reloads the list of ranges without resetting the policy form. */
 async function ranges() {
   await refresh(["rules"]);
   policy.changed();
@@ -111,7 +111,7 @@ onSend("add-rule", async (given, dialog) => {
   await ask("POST", `${path}/rules`, { cidr: given.get("cidr").trim(), label: given.get("label") });
   dialog.closest("dialog").close();
   await ranges();
-  say("The range is added.");
+  say("Range added.");
 });
 
 let chosen;
@@ -131,18 +131,18 @@ onAct("remove-rule", async (button) => {
   const { id, name, cidr } = of(button);
   const { mode, enforcement, adminBypass } = await mine("GET", path);
   const impact = await mine("POST", `${path}/impact`, await withRanges({ mode, enforcement, adminBypass }, cidr));
-  const consequence = mode === "OFF" ? [element("p", "The policy is off: nothing changes for anybody.")] : await describe(impact);
+  const consequence = mode === "OFF" ? [element("p", "The policy is off, so this blocks no one.")] : await describe(impact);
   const remove = (known) => ask("DELETE", `${path}/rules/${id}${known ? "?acknowledge=CALLER_NOT_COVERED" : ""}`);
   sure(`Remove ${name}, ${cidr}?`, consequence, "Remove", () => acknowledged(remove, ranges), ranges);
 });
 
-// The test.
+// Address test.
 
 const why = {
   MODE_OFF: "The policy is off.",
-  SURFACE_NOT_ENFORCED: "Addresses are not looked at there.",
-  ADMIN_BYPASS: "Administrators may come from everywhere.",
-  NO_RULE_MATCH: "No range has it.",
+  SURFACE_NOT_ENFORCED: "The policy does not apply to this kind of access.",
+  ADMIN_BYPASS: "Administrators are allowed from any address.",
+  NO_RULE_MATCH: "No range includes this address.",
 };
 
 onSend("test", async (given, test) => {
@@ -150,9 +150,9 @@ onSend("test", async (given, test) => {
   const place = $("[data-decision]", test);
   place.hidden = true;
   const { decision, reason, matchedRule } = await mine("POST", `${path}/test`, asked);
-  const badge = element("span", decision === "ALLOW" ? "let in" : "kept out");
+  const badge = element("span", decision === "ALLOW" ? "allowed" : "blocked");
   badge.className = `badge ${decision === "ALLOW" ? "good" : "bad"}`;
-  place.replaceChildren(badge, " ", ...(matchedRule ? ["By the range ", element("b", matchedRule.label), ", ", element("code", matchedRule.cidr), "."] : [why[reason]]));
+  place.replaceChildren(badge, " ", ...(matchedRule ? ["Matches the range ", element("b", matchedRule.label), ", ", element("code", matchedRule.cidr), "."] : [why[reason]]));
   place.hidden = false;
 });
 
