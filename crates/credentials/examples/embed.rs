@@ -36,7 +36,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let passwords = Passwords::new(Cost::USUAL);
     let (salt, tenant) = (Salt::random(&env), TenantId::new(&env));
     let hash = passwords.hash(&chosen, &salt, &tenant)?;
-    println!("kept as {}…", hash.chars().take(30).collect::<String>());
+    println!("stored as {}…", hash.chars().take(30).collect::<String>());
     let stored = [StoredPassword { tenant, hash }];
 
     // Count the attempt before evaluating it.
@@ -50,7 +50,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
             assert_eq!(passwords.verify(&chosen, Some(&salt), &stored), [Verdict::Right { stale: false }]);
         }
     }
-    println!("{evaluated} attempts, then no more for a while");
+    println!("{evaluated} attempts were accepted; further ones have to wait");
 
     let secret = totp::new_secret(&env);
     println!("{}", totp::otpauth_uri(&secret, "Example", "ada@example.com").expose());

@@ -202,7 +202,7 @@ mod tests {
         assert_eq!(
             take(&mut store, limits(), at(300_000)).await.unwrap(),
             AttemptOutcome::Yes,
-            "the first has left"
+            "the first attempt has left the window"
         );
         assert_eq!(
             take(&mut store, limits(), at(300_000)).await.unwrap(),

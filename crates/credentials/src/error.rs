@@ -8,19 +8,19 @@ use crate::password_hash::MAX_BYTES;
 #[derive(Debug, thiserror::Error)]
 pub enum CeremonyError {
     /// The origin of the server cannot be a relying party.
-    #[error("{0} has no host that passkeys could be made for")]
+    #[error("passkeys need a host name, which {0} lacks")]
     Origin(String),
     /// The input is not a response of an authenticator.
-    #[error("not the answer of an authenticator: {0}")]
+    #[error("not a response of an authenticator: {0}")]
     Malformed(String),
     /// The response contradicts itself.
-    #[error("the answer of the authenticator contradicts itself: {0}")]
+    #[error("the authenticator's response contradicts itself: {0}")]
     Contradiction(&'static str),
     /// The library refused the response.
-    #[error("the answer of the authenticator is refused: {0:?}")]
+    #[error("the authenticator's response is refused: {0:?}")]
     Refused(WebauthnError),
     /// The library could not start the ceremony.
-    #[error("the ceremony cannot begin: {0:?}")]
+    #[error("the ceremony cannot start: {0:?}")]
     Begin(WebauthnError),
 }
 
@@ -29,15 +29,16 @@ pub enum CeremonyError {
 pub enum RemovalError {
     /// `POLICY_REQUIRES_MFA`
     #[error(
-        "this tenant requires a second factor, so it cannot be turned off; an administrator can change that"
+        "This tenant requires a second factor, so you cannot turn it off. An administrator can change the \
+         sign-in policy."
     )]
     PolicyRequiresMfa,
     /// `POLICY_REQUIRES_WEBAUTHN`
-    #[error("this tenant accepts passkeys alone: enrol a passkey first, then remove the authenticator app")]
+    #[error("This tenant accepts only passkeys. Enrol a passkey first, then remove the authenticator app.")]
     PolicyRequiresWebauthn,
     /// `LAST_FACTOR_POLICY_BLOCKED`
     #[error(
-        "this is the last factor and this tenant requires one: enrol another or generate recovery codes first"
+        "This is your last factor, and this tenant requires one. First enrol another one or generate recovery codes."
     )]
     LastFactor,
 }
@@ -73,7 +74,7 @@ pub enum WeakPassword {
     Long,
     /// Consists mostly of a name that an attacker would try.
     #[error(
-        "do not use your own name or address, your organization or this service in the password; use a few other words"
+        "do not use your own name or address, your organization or the name of this service; use a few other words"
     )]
     OwnName,
     /// Easy to guess by lists, patterns or words.

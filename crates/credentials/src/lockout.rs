@@ -4,7 +4,7 @@ use crate::{FactorKind, SignInMode, SignInPolicy};
 
 /// The credentials that a user could sign in with.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "the fields are independent facts")]
 pub struct SignInMeans {
     /// A password and a sign-in address.
     pub has_password: bool,
@@ -51,22 +51,23 @@ impl SignInPolicy {
                     with a host name";
         }
         if self.takes_passkeys_alone() && !passkeys.any_may_be_enrolled {
-            return "only passkeys are accepted, the attestation policy says which may be enrolled, and no active administrator who \
-                    could sign in has one: enrol one first, accept TOTP too, or set the attestation policy to OFF";
+            return "only passkeys are accepted, the attestation policy limits the models that may be enrolled, \
+                and no active administrator who could sign in has a passkey: enrol one first, accept TOTP too, \
+                or set the attestation policy to OFF";
         }
         match self.sign_in_mode {
             SignInMode::SsoRequired => {
-                "there is no SSO connection with a certificate that is valid now and with the e-mail domain of an active \
-                 administrator, and no active administrator with a password or passkey is marked break-glass: add such a \
-                 connection, or have the operator run gatehouse user break-glass"
+                "no SSO connection has both a currently valid certificate and the email domain of an active \
+                 administrator, and no active administrator with a password or passkey is marked break-glass: \
+                 add such a connection, or have the operator run gatehouse user break-glass"
             }
             SignInMode::CredentialsOnly => {
-                "no active administrator has a password or a passkey: let one set a password by a link first \
-                 (reset-password)"
+                "no active administrator has a password or a passkey: have one of them set a password through a \
+                 link from reset-password first"
             }
             SignInMode::SsoAllowed => {
-                "no active administrator has a password or a passkey, and there is no SSO connection with a certificate that is \
-                 valid now and with the e-mail domain of one: add one of them first"
+                "no active administrator has a password or a passkey, and no SSO connection has both a currently \
+                 valid certificate and the email domain of an active administrator: add one of them first"
             }
         }
     }
@@ -99,7 +100,10 @@ mod tests {
         assert_eq!(admitted(SignInMode::SsoAllowed), [false, true, true, true, false, true]);
         assert_eq!(admitted(SignInMode::SsoRequired), [false, false, false, true, false, true]);
         assert_eq!(admitted(SignInMode::CredentialsOnly), [false, true, true, true, false, false]);
-        assert!(!policy(SignInMode::SsoAllowed).admits(&passkey, NONE), "passkeys do not work here");
+        assert!(
+            !policy(SignInMode::SsoAllowed).admits(&passkey, NONE),
+            "passkeys do not work under this base_url"
+        );
     }
 
     #[test]
@@ -108,11 +112,11 @@ mod tests {
         let sso = SignInMeans { has_sso: true, ..SignInMeans::default() };
         let mut policy = policy(SignInMode::SsoAllowed);
         policy.mfa.required = true;
-        assert!(policy.admits(&password, NONE), "an authenticator app is enrolled at the sign-in");
+        assert!(policy.admits(&password, NONE), "an authenticator app can be enrolled during the sign-in");
         policy.mfa.accepted_factors = vec![FactorKind::Webauthn];
         assert!(policy.admits(&password, OPEN) && !policy.admits(&password, NONE));
         let both = SignInMeans { has_passkey: true, ..password };
-        assert!(!policy.admits(&password, NAMED), "nobody knows whether they have one that may be enrolled");
+        assert!(!policy.admits(&password, NAMED), "the administrator might own no allowed authenticator");
         assert!(policy.admits(&both, NAMED) && !policy.admits(&both, NONE));
         assert!(!policy.admits(&sso, NONE));
         policy.mfa.trust_sso_mfa = true;

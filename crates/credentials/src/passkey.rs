@@ -176,7 +176,7 @@ impl Passkeys {
         let aaguid = aaguid(object).ok_or_else(|| malformed(&"no authenticator data"))?;
         let chain = chain(object);
         if chain.len() > MAX_CHAIN {
-            return Err(malformed(&"its attestation has too many certificates"));
+            return Err(malformed(&"its attestation contains too many certificates"));
         }
         let mut made = self.core.register_credential(&answer, &pending.0, None);
         if made.as_ref().is_err_and(is_not_understood) {
@@ -188,7 +188,9 @@ impl Passkeys {
         let mut made = made.map_err(CeremonyError::Refused)?;
         // U2F attestations do not sign the AAGUID, so it has to be zero (WebAuthn Level 3, section 8.6).
         if made.attestation_format == AttestationFormat::FIDOU2F && aaguid != Aaguid::NONE {
-            return Err(CeremonyError::Contradiction("it is of U2F and says which make it is"));
+            return Err(CeremonyError::Contradiction(
+                "the attestation is U2F, which proves no model, but the response names one",
+            ));
         }
         let trust = trust(&made.attestation.data, &chain, &makers.roots(aaguid), now);
         // The statement is evaluated. Drop its certificates, which are long.
@@ -270,7 +272,7 @@ mod tests {
         let env = ManualEnv::at("2026-01-01T00:00:00.000Z".parse().unwrap());
         let (tenant, user) = (TenantId::new(&env), UserId::new(&env));
         let handle = user_handle(&tenant, &user);
-        assert!(handle.len() <= 64, "WebAuthn takes no more");
+        assert!(handle.len() <= 64, "WebAuthn allows at most 64 bytes");
         assert_eq!(user_of_handle(&handle), Some((tenant, user)));
         for odd in [&b""[..], b"x", &handle[..51], "é".as_bytes()] {
             assert_eq!(user_of_handle(odd), None);

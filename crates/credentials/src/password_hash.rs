@@ -3,7 +3,11 @@
 //! An address may have accounts in several tenants, and a sign-in that names no tenant is compared with all of them.
 //! The accounts of an address therefore share a [`Salt`]: argon2id is computed once, and each tenant stores an HMAC
 //! of its id under the result. Equal passwords in two tenants have different stored values. The time of a comparison
-//! reveals neither whether an address has an account nor how many.
+//! reveals neither whether an address has an account nor how many, as long as all hashes of the address have the shared
+//! salt and the same cost. Two kinds of hashes add one run of argon2id each:
+//!
+//! - hashes in the older form, which have a salt of their own: at most `MAX_OWN_SALTS` of them are compared;
+//! - hashes with another cost: one run per cost.
 
 use argon2::{
     Algorithm, Argon2, Params, Version,
@@ -108,7 +112,7 @@ pub enum Verdict {
 
 /// The library refused the cost parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the password cannot be hashed")]
+#[error("argon2id refused the cost parameters")]
 pub struct PasswordError;
 
 /// A parsed password hash.
@@ -284,7 +288,7 @@ mod tests {
         let kept = stored(&env, "correct horse battery", &salt);
         assert!(kept.hash.starts_with("$argon2id-tenant$v=19$m=64,t=1,p=1$"), "{}", kept.hash);
         let other = stored(&env, "correct horse battery", &salt);
-        assert_ne!(kept.hash, other.hash, "in another tenant it is another value");
+        assert_ne!(kept.hash, other.hash, "each tenant stores a different value");
         let verify = |text: &str, kept: &StoredPassword| {
             cheap().verify(&said(text), Some(&salt), std::slice::from_ref(kept))
         };
@@ -293,7 +297,11 @@ mod tests {
             assert_eq!(verify(wrong, &kept), [Verdict::Wrong]);
         }
         let moved = StoredPassword { tenant: other.tenant, hash: kept.hash.clone() };
-        assert_eq!(verify("correct horse battery", &moved), [Verdict::Wrong], "bound to its tenant");
+        assert_eq!(
+            verify("correct horse battery", &moved),
+            [Verdict::Wrong],
+            "the hash is bound to its tenant"
+        );
         let broken = StoredPassword { tenant: kept.tenant.clone(), hash: "not a hash".into() };
         assert_eq!(verify("x", &broken), [Verdict::Wrong]);
         assert_eq!(verify(&"x".repeat(MAX_BYTES + 1), &kept), [Verdict::Wrong]);
@@ -318,12 +326,16 @@ mod tests {
                 keys.verify(&params, &own, &kept.tenant, &mac);
             }
         }
-        assert_eq!(keys.known.len(), 1, "one argon2id for all of them");
+        assert_eq!(keys.known.len(), 1, "argon2id ran once for all accounts");
         let verdicts = cheap().verify(&said("another one of mine"), Some(&salt), &all);
         let wrong = Verdict::Wrong;
         assert_eq!(verdicts, [wrong, wrong, wrong, Verdict::Right { stale: false }, wrong]);
         let named = cheap().verify(&said("another one of mine"), Some(&salt), &all[4..]);
-        assert_eq!(named, [Verdict::Right { stale: true }], "by the name of its tenant, and it moves");
+        assert_eq!(
+            named,
+            [Verdict::Right { stale: true }],
+            "compared because its tenant is named, and replaced because of its salt"
+        );
     }
 
     #[test]
@@ -337,7 +349,11 @@ mod tests {
         assert_eq!(verdicts, [Verdict::Right { stale: true }]);
         let many = vec![old; MAX_OWN_SALTS + 1];
         let verdicts = cheap().verify(&said("correct horse battery"), None, &many);
-        assert_eq!(verdicts.iter().filter(|verdict| **verdict == Verdict::Wrong).count(), 1, "a few of them");
+        assert_eq!(
+            verdicts.iter().filter(|verdict| **verdict == Verdict::Wrong).count(),
+            1,
+            "only MAX_OWN_SALTS are compared"
+        );
     }
 
     #[test]

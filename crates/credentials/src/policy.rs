@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum SignInMode {
-    /// E-mail and password, or a passkey: identity providers are shut out.
+    /// Users sign in with email and password, or a passkey. Identity providers are not accepted.
     CredentialsOnly,
     /// Passwords and identity providers are accepted.
     SsoAllowed,
-    /// Identity providers alone, but for break-glass accounts.
+    /// Users sign in through an identity provider. Only break-glass accounts may use passwords and passkeys.
     SsoRequired,
 }
 
@@ -62,10 +62,10 @@ pub struct MfaPolicy {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SessionPolicy {
-    /// Minutes without use: 5 to 43,200.
+    /// Minutes without use after which a session ends, 5 to 43,200.
     #[cfg_attr(feature = "openapi", schema(minimum = 5, maximum = 43200))]
     pub idle_minutes: i64,
-    /// Days since the sign-in: 1 to 365.
+    /// Days after the sign-in after which a session ends, 1 to 365.
     #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 365))]
     pub absolute_days: i64,
 }
@@ -92,7 +92,7 @@ pub struct PatPolicy {
     #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 366))]
     #[serde(default)]
     pub max_days: Option<i64>,
-    /// The scopes that personal access tokens may use; null: all of them. Tokens there are lose the others.
+    /// The scopes that personal access tokens may use; null: all of them. Existing tokens lose the others.
     #[cfg_attr(feature = "openapi", schema(schema_with = scopes))]
     #[serde(default)]
     pub allowed_scopes: Option<Vec<String>>,

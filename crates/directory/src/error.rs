@@ -15,7 +15,7 @@ pub enum Error {
     #[error("name: write 1 to 200 printable characters")]
     Name,
     /// Another person in the tenant has this user name or sign-in address.
-    #[error("email: {0} is taken by another person of this tenant")]
+    #[error("email: {0} is taken by another user of this tenant")]
     EmailTaken(String),
     /// A text field of a person is empty, too long or contains control characters.
     #[error("{0}: write 1 to 200 printable characters, or null")]
@@ -24,10 +24,10 @@ pub enum Error {
     #[error("phoneNumbers: write at most 10, each with a value of 1 to 64 characters")]
     Phones,
     /// No person of this id.
-    #[error("no such person")]
+    #[error("there is no such user")]
     NotFound,
     /// The tenant would have no active administrator left.
-    #[error("this is the last active administrator: make somebody else one first")]
+    #[error("This is the last active administrator. Make another user an administrator first.")]
     LastAdmin,
     /// The database failed.
     #[error(transparent)]

@@ -65,7 +65,7 @@ impl PeopleStore for MemoryPeople {
             return Ok(false);
         }
         let kept = self.people.iter_mut().find(|person| person.id == before.id);
-        let kept = kept.ok_or(StoreError::Aborted("a change of a person that the tenant does not have"))?;
+        let kept = kept.ok_or(StoreError::Aborted("the tenant has no user with this ID"))?;
         kept.clone_from(after);
         Ok(true)
     }

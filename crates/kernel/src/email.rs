@@ -8,7 +8,7 @@ pub struct Email(String);
 
 /// The text is not a valid e-mail address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("write an e-mail address such as ada@example.com")]
+#[error("write an email address such as ada@example.com")]
 pub struct ParseEmailError;
 
 impl Email {

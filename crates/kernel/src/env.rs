@@ -34,13 +34,13 @@ impl Default for RingRandom {
 
 impl Env for SystemEnv {
     fn now(&self) -> Timestamp {
-        #[expect(clippy::disallowed_methods, reason = "the one place where the clock is read")]
+        #[expect(clippy::disallowed_methods, reason = "the only place that reads the clock")]
         Timestamp::from_unix_millis(chrono::Utc::now().timestamp_millis())
     }
 
     fn fill(&self, bytes: &mut [u8]) {
         #[expect(clippy::expect_used, reason = "without randomness no request can be served safely")]
-        self.random.0.fill(bytes).expect("the system's random number generator answers");
+        self.random.0.fill(bytes).expect("the system's random number generator works");
     }
 }
 

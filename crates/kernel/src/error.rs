@@ -10,13 +10,13 @@ pub type StoreResult<T> = Result<T, StoreError>;
 pub enum StoreError {
     /// The database is unreachable or overloaded, or chose this transaction to resolve a deadlock. A retry may
     /// succeed.
-    #[error("the database is not available: {0}")]
+    #[error("the database is unavailable: {0}")]
     Unavailable(#[source] Box<dyn Error + Send + Sync>),
     /// A unique key is taken. The whole unit of work is rolled back.
     #[error("a unique key is already taken: {0}")]
     Taken(String),
     /// The database rejected a statement.
-    #[error("the database refused a statement: {0}")]
+    #[error("the database rejected a statement: {0}")]
     Database(#[source] Box<dyn Error + Send + Sync>),
     /// A stored value does not fit its type.
     #[error("a stored value cannot be read: {0}")]
@@ -25,7 +25,7 @@ pub enum StoreError {
     #[error("the scan was stopped at its deadline of {0:?}")]
     ScanTooLong(Duration),
     /// The tenant has reached its limit of concurrent work. A retry may succeed.
-    #[error("the tenant has too many {0} under way")]
+    #[error("the tenant already runs too many {0}")]
     TenantBusy(&'static str),
     /// The unit of work panicked or awaited something other than storage. It was rolled back.
     #[error("the unit of work was rolled back: {0}")]

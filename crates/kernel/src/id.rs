@@ -12,7 +12,7 @@ static BASE32: LazyLock<Encoding> = LazyLock::new(|| {
     let mut spec = Specification::new();
     spec.symbols.push_str("0123456789abcdefghjkmnpqrstvwxyz");
     #[expect(clippy::expect_used, reason = "a constant alphabet, covered by every test that makes an id")]
-    spec.encoding().expect("32 distinct symbols")
+    spec.encoding().expect("the alphabet has 32 distinct symbols")
 });
 
 /// Number of characters after `prefix_`: 48 bits of milliseconds and 80 random bits.
@@ -59,7 +59,7 @@ pub struct Id<K> {
 
 /// The text is not an id of the expected kind.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("not an id of the form {0}_…")]
+#[error("write an ID of the form {0}_…")]
 pub struct ParseIdError(&'static str);
 
 impl<K: Kind> Id<K> {

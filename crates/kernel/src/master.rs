@@ -20,13 +20,13 @@ pub struct MasterKeys(Vec<(String, Secret<Vec<u8>>)>);
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidMasterKey {
     /// The id is empty, too long, or contains a character that separates the parts of a token.
-    #[error("the master key's id {0:?} is not 1 to 32 ASCII letters and digits")]
+    #[error("the ID {0:?} of a master key has to be 1 to 32 ASCII letters and digits")]
     Id(String),
     /// Two keys have the same id.
-    #[error("there are two master keys with the id {0}")]
+    #[error("two master keys have the ID {0}; rename or remove one")]
     Duplicate(String),
     /// The key is too short.
-    #[error("the master key {0} has fewer than {min} bytes", min = MasterKeys::MIN_BYTES)]
+    #[error("the master key {0} is too short; use at least {min} bytes", min = MasterKeys::MIN_BYTES)]
     TooShort(String),
 }
 

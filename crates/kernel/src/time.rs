@@ -11,7 +11,7 @@ pub struct Timestamp(DateTime<Utc>);
 
 /// The text is not an RFC 3339 time.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("not an RFC 3339 time: {0}")]
+#[error("write an RFC 3339 time such as 2026-01-31T12:00:00Z ({0})")]
 pub struct ParseTimestampError(String);
 
 impl Timestamp {

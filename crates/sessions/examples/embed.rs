@@ -88,7 +88,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         grace: None,
         not_after: None,
     };
-    let session = sessions::open(&ctx, &mut store, new).await?.ok_or("a new session")?;
+    let session =
+        sessions::open(&ctx, &mut store, new).await?.ok_or("the token of the new session is taken")?;
     println!("{} on {}", session.id, session.device_label);
 
     // The cookie contains the session id, and the stored row decides.

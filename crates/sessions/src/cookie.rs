@@ -68,7 +68,7 @@ impl Claims {
 
 /// The session cookie is invalid: not encrypted with a known secret, expired, or not valid yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the session cookie is not valid")]
+#[error("the session cookie is invalid")]
 pub struct NotASession;
 
 /// A secret that session cookies are encrypted with.

@@ -6,7 +6,7 @@ use kernel::StoreError;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The user has no session with this id.
-    #[error("no such session")]
+    #[error("there is no such session")]
     NotFound,
     /// The database failed.
     #[error(transparent)]

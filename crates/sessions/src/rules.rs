@@ -145,12 +145,15 @@ mod tests {
         let mut second = open(&ctx(&env), &mut rows, new(&user, Some([1; 32]))).await.unwrap().unwrap();
         assert!(open(&ctx(&env), &mut rows, new(&user, Some([1; 32]))).await.unwrap().is_none());
         env.advance_millis(61 * 60_000 - 1);
-        assert!(!lifetime.is_over(&second, env.now()), "the grain is allowed for");
+        assert!(
+            !lifetime.is_over(&second, env.now()),
+            "the recording interval of last_seen_at extends the idle time"
+        );
         env.advance_millis(1);
         assert!(lifetime.is_over(&second, env.now()));
         env.advance_millis(22 * 60 * 60_000 + 59 * 60_000);
         second.last_seen_at = env.now();
-        assert!(lifetime.is_over(&second, env.now()), "used or not");
+        assert!(lifetime.is_over(&second, env.now()), "the absolute lifetime ends a session that is in use");
     }
 
     #[tokio::test]
@@ -168,7 +171,7 @@ mod tests {
             assert_eq!(session.ends(lifetime.absolute_days), ends);
             session.last_seen_at = ends;
             assert!(!lifetime.is_over(&session, ends.plus_millis(-1)));
-            assert!(lifetime.is_over(&session, ends), "not on or after");
+            assert!(lifetime.is_over(&session, ends), "the session ends at this time, not after it");
         }
     }
 }

@@ -26,7 +26,7 @@ pub fn check_fresh(session: &Session, now: Timestamp) -> Result<(), Error> {
 }
 
 fn too_long_ago() -> Error {
-    Error::SignInRequired("sign in again: this has to follow a sign-in within five minutes")
+    Error::SignInRequired("Sign in again. This operation requires a sign-in within the last five minutes.")
 }
 
 /// Returns the earliest time of a sign-in or step-up that still permits creating a token with write access.
@@ -37,7 +37,8 @@ pub fn recent_since(now: Timestamp) -> Timestamp {
 /// The error for creating a token with write access without a sign-in or step-up since [`recent_since`].
 pub fn not_recent() -> Error {
     Error::SignInRequired(
-        "sign in again: a token that writes has to follow a sign-in or a step-up within ten minutes",
+        "Sign in again. Creating a token with write access requires a sign-in or step-up within the last ten \
+         minutes.",
     )
 }
 

@@ -8,21 +8,22 @@ use kernel::{Ctx, StoreError};
 pub enum Error {
     /// The address is unknown, the password is wrong, or it was changed meanwhile. All three look alike to the
     /// client.
-    #[error("the e-mail address or the password is wrong")]
+    #[error("The email address or the password is incorrect.")]
     InvalidCredentials,
     /// The ticket is unknown, expired, consumed, for another step, or had too many wrong answers.
-    #[error("this sign-in has taken too long or was finished already; begin again")]
+    #[error("This sign-in has expired or was already completed. Sign in again.")]
     TicketInvalid,
     /// The link is unknown, expired, consumed, or was issued for another address or role.
     #[error(
-        "this link was used, has ended, or is no longer valid for this account; ask an administrator for another"
+        "This link has expired or was already used, or the account has changed since. Ask an administrator for a \
+         new one."
     )]
     LinkInvalid,
     /// The code or assertion is incorrect.
-    #[error("this is not a code or passkey that is good now; try again")]
+    #[error("That code is incorrect or has expired, or the passkey was not accepted. Try again.")]
     FactorInvalid,
     /// The tenant does not accept this factor, and the user has another that it accepts.
-    #[error("this tenant does not accept that factor; use another of yours")]
+    #[error("This tenant does not accept that factor. Use another of your factors.")]
     FactorNotAccepted,
     /// The account accepts no codes until its user signs in with a passkey or an administrator resets its factors.
     #[error(
@@ -33,7 +34,7 @@ pub enum Error {
     #[error("{0}")]
     Malformed(&'static str),
     /// The user was deleted or is disabled.
-    #[error("this account is disabled; an administrator of the tenant can enable it")]
+    #[error("This account is disabled. Ask an administrator of the tenant to enable it.")]
     AccountDisabled,
     /// The tenant requires single sign-on.
     #[error("This tenant requires single sign-on. Sign in through its identity provider.")]
@@ -42,28 +43,30 @@ pub enum Error {
     #[error("This tenant does not accept single sign-on. Sign in with your password.")]
     SsoNotAllowed,
     /// The session has ended.
-    #[error("this session was ended; sign in again")]
+    #[error("This session was ended. Sign in again.")]
     SessionRevoked,
     /// The session lacks a second factor.
-    #[error("a second factor is owed: finish signing in first")]
+    #[error("This session has not completed its second factor. Finish signing in first.")]
     MfaRequired,
     /// The act requires a recent sign-in. The text says how recent.
     #[error("{0}")]
     SignInRequired(&'static str),
     /// The user already has the maximum number of factors.
-    #[error("there are {max} factors; remove one first", max = credentials::MAX_FACTORS)]
+    #[error("You already have {max} factors, the maximum. Remove one first.", max = credentials::MAX_FACTORS)]
     TooManyFactors,
     /// No user with this id.
-    #[error("there is no such user")]
+    #[error("There is no such user.")]
     UserNotFound,
     /// The tenant's network policy blocks the client's address.
-    #[error("the network policy refuses the client's address")]
+    #[error("the network policy blocks the client's address")]
     NetworkBlocked(Box<NetworkBlocked>),
     /// Passkeys are unavailable because the server's address cannot be a relying party.
-    #[error("passkeys need a base_url with the name of a host")]
+    #[error(
+        "Passkeys are not available on this server. The operator has to set base_url to a URL with a host name."
+    )]
     NoPasskeys,
     /// The state machine has no such step in this state.
-    #[error("a step that this state of a sign-in does not have")]
+    #[error("the sign-in does not allow this step in its present state")]
     OutOfOrder,
     /// An internal failure, such as a secret that no key decrypts. The text is for the log only.
     #[error("{0}")]

@@ -77,10 +77,10 @@ impl FactorAnswer {
         match (name, code, credential) {
             (FactorName::Webauthn, None, Some(credential)) => Ok(Self::Credential(credential)),
             (FactorName::Webauthn, _, _) => {
-                Err(Error::Malformed("credential: send what the authenticator answered, and no code"))
+                Err(Error::Malformed("credential: send the authenticator's response, without a code"))
             }
             (_, Some(code), None) if code.len() <= 64 => Ok(Self::Code(code)),
-            _ => Err(Error::Malformed("code: send a code of at most 64 characters, and no credential")),
+            _ => Err(Error::Malformed("code: send a code of at most 64 characters, without a credential")),
         }
     }
 }
@@ -116,7 +116,9 @@ impl<'a> Verifiers<'a> {
         secret: &Secret<Vec<u8>>,
     ) -> Result<Vec<u8>, Error> {
         let sealed = self.totp.seal_totp(&*ctx.env, &totp_place(ctx, factor), secret.expose());
-        sealed.ok_or_else(|| Error::internal("there is no key to encrypt the secret of an app with"))
+        sealed.ok_or_else(|| {
+            Error::internal("there is no key to encrypt the secret of an authenticator app; set master_key")
+        })
     }
 
     /// Returns the time step in which `code` is valid, if this factor is an authenticator app and the code is
@@ -124,8 +126,12 @@ impl<'a> Verifiers<'a> {
     pub fn totp_step(&self, ctx: &Ctx, factor: &Factor, code: &str) -> Result<Option<i64>, Error> {
         let FactorData::Totp { sealed, last_step } = &factor.data else { return Ok(None) };
         let secret = self.totp.open_totp(&totp_place(ctx, &factor.id), sealed);
-        let secret =
-            secret.ok_or_else(|| Error::internal("a secret cannot be opened with the keys there are"))?;
+        let secret = secret.ok_or_else(|| {
+            Error::internal(
+                "no master key decrypts the secret of an authenticator app; \
+                restore the key that encrypted it",
+            )
+        })?;
         Ok(totp::verify(&secret, code, ctx.now, *last_step))
     }
 }
@@ -209,7 +215,9 @@ pub(crate) async fn assert_passkey<S: FactorStore>(
     pending: &PendingAssertion,
 ) -> Result<Option<bool>, Error> {
     let Ok(assertion) = Assertion::read(credential) else {
-        return Err(Error::Malformed("credential: not the answer of an authenticator"));
+        return Err(Error::Malformed(
+            "credential: send the authenticator's response (AuthenticationResponseJSON)",
+        ));
     };
     let known = store.factor_of_credential(assertion.credential_id()).await?;
     let Some(mut factor) = known.filter(|factor| factor.user == *user && factor.is_verified()) else {
@@ -224,7 +232,7 @@ pub(crate) async fn assert_passkey<S: FactorStore>(
             Ok(Some(asserted.user_verified))
         }
         Err(error) => {
-            tracing::info!(%error, factor = %factor.id, "an assertion was refused");
+            tracing::info!(%error, factor = %factor.id, "passkey assertion refused");
             Ok(None)
         }
     }

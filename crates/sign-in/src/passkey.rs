@@ -70,7 +70,9 @@ impl PasskeyProof {
     /// Parses an assertion and its user handle.
     pub fn new(challenge: PasskeyChallenge, sealed: &str, credential: Value) -> Result<Self, Error> {
         let Ok(assertion) = Assertion::read(&credential) else {
-            return Err(Error::Malformed("credential: not the answer of an authenticator"));
+            return Err(Error::Malformed(
+                "credential: send the authenticator's response (AuthenticationResponseJSON)",
+            ));
         };
         let named = assertion.user_handle().and_then(user_of_handle);
         let (tenant, user) = named.ok_or(Error::FactorInvalid)?;

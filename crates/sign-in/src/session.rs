@@ -127,7 +127,8 @@ async fn begin<S: Storage>(
         not_after: progress.not_after,
     };
     let opened = sessions::open(ctx, store, new).await?;
-    let session = opened.ok_or_else(|| Error::internal("a new session has the token of another"))?;
+    let session =
+        opened.ok_or_else(|| Error::internal("the token of the new session belongs to another session"))?;
     let started = started(&session);
     Ok((session, vec![started]))
 }

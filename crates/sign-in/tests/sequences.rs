@@ -39,6 +39,9 @@ async fn generated_sign_ins_match_the_model() {
         "UserNotFound",
     ];
     for answer in answers {
-        assert!(seen.get(answer).is_some_and(|count| *count >= 5), "{answer} was given too seldom: {seen:?}");
+        assert!(
+            seen.get(answer).is_some_and(|count| *count >= 5),
+            "{answer} was returned too rarely: {seen:?}"
+        );
     }
 }

@@ -1,5 +1,5 @@
 //! Compares the table of transitions in the crate's documentation with [`next`].
-#![expect(clippy::unwrap_used, reason = "tests speak by panicking")]
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -72,7 +72,7 @@ fn documented() -> BTreeMap<(String, String), BTreeSet<String>> {
         let (steps, to) = rest.split_once('|').unwrap();
         for step in names(steps) {
             let key = (from.trim().trim_end_matches('`').to_owned(), step);
-            assert!(table.insert(key, names(to)).is_none(), "told twice: {row}");
+            assert!(table.insert(key, names(to)).is_none(), "duplicate row: {row}");
         }
     }
     table
@@ -84,5 +84,5 @@ fn documented_table_lists_every_transition() {
     for (key, to) in &real {
         assert_eq!(told.get(key), Some(to), "{key:?}");
     }
-    assert_eq!(told.len(), real.len(), "the front page tells of a transition that is not there");
+    assert_eq!(told.len(), real.len(), "the table in lib.rs lists a transition that the code does not have");
 }

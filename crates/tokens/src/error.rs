@@ -15,7 +15,7 @@ pub enum ScimTokenError {
     #[error("name: write 1 to {NAME_MAX} printable characters")]
     Name,
     /// The token does not exist or has been revoked.
-    #[error("no such token")]
+    #[error("there is no such token")]
     NotFound,
     /// The database failed.
     #[error(transparent)]
@@ -40,13 +40,13 @@ pub enum PatError {
     #[error("expiresInDays: the sign-in policy of this tenant allows at most {0} days")]
     DaysAllowed(i64),
     /// The tenant's policy does not allow this scope.
-    #[error("scopes: the sign-in policy of this tenant does not allow {0}; leave it out")]
+    #[error("scopes: the sign-in policy of this tenant does not allow {0}; remove it")]
     ScopeNotAllowed(Scope),
     /// The user has the maximum number of live tokens.
-    #[error("there are {MAX_TOKENS} tokens in force; revoke one first")]
+    #[error("You already have {MAX_TOKENS} active tokens, the maximum. Revoke one first.")]
     TooMany,
     /// The user has no token with this id.
-    #[error("no such token")]
+    #[error("there is no such token")]
     NotFound,
     /// The database failed.
     #[error(transparent)]
@@ -57,9 +57,12 @@ pub enum PatError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
     /// The prefix is unknown, the length is wrong, or a character is outside the alphabet.
-    #[error("not of the form scim_… or pat_… with {} characters after it", TENANT_LEN + SECRET_LEN + CHECKSUM_LEN)]
+    #[error(
+        "write a token of the form scim_… or pat_… with {} characters after the prefix",
+        TENANT_LEN + SECRET_LEN + CHECKSUM_LEN
+    )]
     Shape,
     /// The checksum (the last seven characters) does not match: the token was mistyped or truncated.
-    #[error("the checksum does not fit: was it copied whole?")]
+    #[error("the checksum does not match; copy the whole token")]
     Checksum,
 }

@@ -79,7 +79,7 @@ impl FromStr for Scope {
         Self::ALL
             .into_iter()
             .find(|scope| scope.as_str() == text)
-            .ok_or_else(|| format!("{text} is no scope; there are {known}"))
+            .ok_or_else(|| format!("{text} is not a scope; write one of {known}"))
     }
 }
 

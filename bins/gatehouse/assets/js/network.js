@@ -1,4 +1,4 @@
-// The network policy: who may come in from where, and whom a change would shut out.
+// The network policy: the addresses it allows, and a preview of whom a change would block.
 
 import { doing, of, refresh, sure } from "./drawn.js";
 import { $, count, element, onAct, onSend, open, say } from "./page.js";
@@ -17,7 +17,7 @@ function body() {
 
 const named = new Map();
 
-/** What a person is called. */
+/** Returns the display name of a user, or the ID if the user cannot be loaded. */
 async function nameOf(id) {
   if (!named.has(id)) {
     const found = mine("GET", `/api/settings/users/${id}`).then((user) => user.displayName || user.email || user.userName);
@@ -26,10 +26,10 @@ async function nameOf(id) {
   return named.get(id);
 }
 
-/** People that are listed at most. */
+/** Maximum number of users, and of tokens, in the preview. */
 const LISTED = 8;
 
-/** Whom it would shut out. */
+/** Renders the preview: the sessions and tokens that the policy would block. */
 async function describe({ sessions, tokens }) {
   if (sessions.length + tokens.length === 0) {
     return [element("p", "No user or token of the last 30 days would be blocked.")];
@@ -53,13 +53,13 @@ async function describe({ sessions, tokens }) {
   ];
 }
 
-/** What is kept, with these ranges. */
+/** Adds the saved ranges to these settings, without the range `but`. */
 async function withRanges(settings, but) {
   const { rules } = await mine("GET", path);
   return { ...settings, rules: rules.map((rule) => rule.cidr).filter((cidr) => cidr !== but) };
 }
 
-/** Does it; whoever would shut themselves out is asked once more. Answers whether it was done at once. */
+/** Runs `work`. If it would block the caller, asks for confirmation. Returns whether `work` succeeded without it. */
 async function acknowledged(work, after) {
   try {
     await work(false);
@@ -92,7 +92,7 @@ const policy = policyForm({
 
 // Ranges.
 
-/** Shows them anew, and leaves the form above as it is. */
+/** Reloads the list of ranges without resetting the policy form. */
 async function ranges() {
   await refresh(["rules"]);
   policy.changed();
@@ -136,7 +136,7 @@ onAct("remove-rule", async (button) => {
   sure(`Remove ${name}, ${cidr}?`, consequence, "Remove", () => acknowledged(remove, ranges), ranges);
 });
 
-// The test.
+// Address test.
 
 const why = {
   MODE_OFF: "The policy is off.",

@@ -1,12 +1,12 @@
-// The form of a policy: what a change would do is said before it is saved.
+// A policy form that previews the impact of a change before it is saved.
 
 import { refresh } from "./drawn.js";
 import { $, $$, clear, onAct, onSend, refuse } from "./page.js";
 import { mine } from "./session.js";
 
 /**
- * Brings the form to life: `body()` is what it says, `impact()` what is asked about that, of `path` and `/impact`;
- * `describe(impact)` draws the answer, and `save(body)` keeps it, and answers whether that was done.
+ * Activates the policy form. `body()` reads the fields, `impact(body)` builds the body of the request to `path` + `/impact`,
+ * `describe(response)` renders the preview, and `save(body)` saves the policy and returns whether it was saved.
  */
 export function policyForm({ path, body, impact, describe, save }) {
   const form = $('[data-form="policy"]');
@@ -22,7 +22,7 @@ export function policyForm({ path, body, impact, describe, save }) {
     clearTimeout(timer);
     const own = (turn += 1);
     const changed = isChanged();
-    // Not `disabled`: whoever has just pressed one stays where they are.
+    // `aria-disabled` instead of `disabled`, so that a button that was just pressed keeps the focus.
     for (const button of buttons) button.setAttribute("aria-disabled", String(!changed));
     if (!changed) {
       place.hidden = true;
@@ -41,19 +41,19 @@ export function policyForm({ path, body, impact, describe, save }) {
     }
   };
 
-  /** What the server has drawn is what is kept. */
+  /** Takes the rendered fields as the saved policy. */
   const settle = () => {
     kept = JSON.stringify(body());
     return look();
   };
 
-  /** After a change of the form, or of what stands outside of it. */
+  /** Updates the preview after a change of the form, or of inputs outside it. */
   const changed = () => {
     clearTimeout(timer);
     timer = setTimeout(look, 120);
   };
 
-  /** Shows what is kept now in the place of what was changed. */
+  /** Replaces the edited fields with the saved policy. */
   const anew = async () => {
     if (await refresh()) await settle();
   };
@@ -61,7 +61,7 @@ export function policyForm({ path, body, impact, describe, save }) {
   form.addEventListener("change", changed);
   onSend("policy", async () => {
     if (!isChanged()) return;
-    // Nothing is changed meanwhile, here or in what belongs to it elsewhere on the page.
+    // The inputs are inert while the policy is saved, including those outside the form.
     const fields = [...$$("fieldset", form), ...$$("[data-of-policy]")];
     const wanted = body();
     for (const field of fields) field.inert = true;

@@ -49,7 +49,7 @@ const walks = {
 
     // What is wrong is said, and tells nothing.
     await signIn(page, "ada@example.com", "not the password at all");
-    await page.getByText("The e-mail address or the password is wrong.").waitFor();
+    await page.getByText("The email address or the password is incorrect.").waitFor();
     await see(page, "sign-in-refused");
 
     await signIn(page, "ada@example.com", facts.password, "/auth/login?next=/account/security");
@@ -130,7 +130,7 @@ const walks = {
     await see(page, "factor-code");
     await page.getByLabel("Code", { exact: true }).fill("123456");
     await by(page, "Go on").click();
-    await page.getByText("This is not a code or passkey that is good now").waitFor();
+    await page.getByText("That code is incorrect or has expired, or the passkey was not accepted").waitFor();
     // The step of the enrolment is used; the next one is good already.
     await page.getByLabel("Code", { exact: true }).fill(code(secret, 1));
     await by(page, "Go on").click();
@@ -355,19 +355,19 @@ const walks = {
     await context.close();
   },
 
-  "an administrator sets from where people may come, and sees whom that shuts out": async () => {
+  "an administrator changes the network policy and previews whom it blocks": async () => {
     const ivan = await somebody(browser, base);
     await signIn(ivan.page, "ivan@example.com", facts.password, "/auth/login?next=/account/security");
     await at(ivan.page, "/account/security");
-    assert.equal(await ivan.page.getByRole("navigation").count(), 0, "settings are not his");
+    assert.equal(await ivan.page.getByRole("navigation").count(), 0, "members have no settings");
     await ivan.page.goto("/settings/network");
     await ivan.page.getByText("administrators").waitFor();
     await see(ivan.page, "not-an-administrator");
     const { page, complaints, confirm } = await administrator();
     await page.getByRole("link", { name: "Network" }).click();
-    await page.getByText("No range yet.").waitFor();
+    await page.getByText("No ranges yet.").waitFor();
     await see(page, "network-empty");
-    const save = by(page, "Save");
+    const save = by(page, "Save policy");
     assert.equal(await save.getAttribute("aria-disabled"), "true", "nothing to save yet");
 
     // Whom it would shut out is said before it is saved.
@@ -375,40 +375,40 @@ const walks = {
     await page.getByText("1 person with 1 session would be blocked").waitFor();
     await page.locator("[data-impact] b").getByText("ivan@example.com").waitFor();
     await see(page, "network-impact");
-    await page.getByLabel("Administrators may come from everywhere").uncheck();
-    await page.getByText("2 people with").waitFor();
+    await page.getByLabel("Allow administrators from any address").uncheck();
+    await page.getByText("2 users with").waitFor();
     await save.click();
     await confirm();
     await page.getByText("Nobody could come in").waitFor();
     await see(page, "network-lockout");
 
-    // A range, while the form above waits.
-    await by(page, "Add a range").click();
-    await page.getByLabel("Addresses", { exact: true }).fill("127.0.0.1/8");
+    // Adding a range keeps the unsaved policy form.
+    await by(page, "Add range").click();
+    await page.getByLabel("Address range", { exact: true }).fill("127.0.0.1/8");
     await page.getByLabel("Label").first().fill("This machine <b>");
     await by(page, "Add").click();
     await confirm();
     await page.getByText("the range is written 127.0.0.0/8").waitFor();
     await see(page, "network-add");
-    await page.getByText("Use mine, 127.0.0.1").click();
+    await page.getByText("Use my address, 127.0.0.1").click();
     await by(page, "Add").click();
     await page.getByText("has your address").waitFor();
     await page.getByText("No user or token of the last 30 days would be blocked.").waitFor();
     await save.click();
     await confirm();
-    await page.getByText("The policy is saved.").waitFor();
-    assert.ok(await page.getByLabel("From the ranges below alone").isChecked());
+    await page.getByText("Policy saved.").waitFor();
+    assert.ok(await page.getByLabel("Only from these ranges").isChecked());
 
-    // The last range stays, and whoever would shut themselves out is asked once more.
+    // The last range cannot be removed, and blocking one's own address requires a confirmation.
     await page.getByRole("button", { name: /^Remove This machine/ }).click();
-    await page.getByText("2 people with").waitFor();
+    await page.getByText("2 users with").waitFor();
     await see(page, "network-remove");
     await by(page.locator("#sure"), "Remove").click();
     await confirm();
     await page.locator("#sure").getByText("Nobody could come in").waitFor();
     await by(page.locator("#sure"), "Cancel").click();
-    await by(page, "Add a range").click();
-    await page.getByLabel("Addresses", { exact: true }).fill("198.51.100.0/24");
+    await by(page, "Add range").click();
+    await page.getByLabel("Address range", { exact: true }).fill("198.51.100.0/24");
     await page.getByLabel("Label").first().fill("Elsewhere");
     await by(page, "Add").click();
     await confirm();
@@ -430,28 +430,28 @@ const walks = {
     await page.getByText("No range contains this address.").waitFor();
     await page.getByLabel("Address", { exact: true }).fill("198.51.100.9");
     await by(page, "Test").click();
-    await page.getByText("By the range Branch office, 198.51.100.0/24.").waitFor();
+    await page.getByText("Matches the range Branch office, 198.51.100.0/24.").waitFor();
     await see(page, "network");
 
-    // Turned off by the form, undone, and turned off.
-    await page.getByLabel("From everywhere", { exact: true }).check();
-    await by(page, "Undo").click();
+    // Turn the policy off, discard the change, and turn it off again.
+    await page.getByLabel("From any address", { exact: true }).check();
+    await by(page, "Discard changes").click();
     await page.locator("[name=mode][value=ALLOWLIST]:checked").waitFor();
-    await page.getByLabel("From everywhere", { exact: true }).check();
+    await page.getByLabel("From any address", { exact: true }).check();
     await save.click();
     await confirm();
-    await page.getByText("looked at when the policy is on").waitFor();
+    await page.getByText("not enforced while the policy is off").waitFor();
 
-    // What is removed beside it leaves what is not saved yet as it is.
-    await page.getByLabel("Pages, and all that").uncheck();
+    // Removing a range keeps the unsaved policy form.
+    await page.getByLabel("Pages and all other").uncheck();
     await page.getByRole("button", { name: /^Remove Branch office/ }).click();
-    await page.getByText("The policy is off: nothing changes").waitFor();
+    await page.getByText("The policy is off, so this blocks no one.").waitFor();
     await by(page.locator("#sure"), "Remove").click();
     await confirm();
-    await page.getByText("1 range, looked at").waitFor();
-    assert.ok(!(await page.getByLabel("Pages, and all that").isChecked()));
+    await page.getByText("1 range, not enforced").waitFor();
+    assert.ok(!(await page.getByLabel("Pages and all other").isChecked()));
     assert.equal(await save.getAttribute("aria-disabled"), "false");
-    await by(page, "Undo").click();
+    await by(page, "Discard changes").click();
     await page.locator("[name=DASHBOARD]:checked").waitFor();
     assert.deepEqual(complaints, []);
     await ivan.context.close();

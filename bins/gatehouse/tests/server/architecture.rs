@@ -1,4 +1,4 @@
-//! Who may depend on whom, and what is deliberately absent.
+//! Dependencies between crates, and dependencies that are deliberately absent.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -7,7 +7,7 @@ use std::{
 
 use serde_json::Value;
 
-/// Crates with the rules of an area. They know none of ours but `kernel`.
+/// Domain crates: the rules of an area. Of our crates they may use only `kernel`.
 const DOMAIN: [&str; 11] = [
     "directory",
     "tokens",
@@ -21,10 +21,10 @@ const DOMAIN: [&str; 11] = [
     "webhooks",
     "saml-sp",
 ];
-/// The crates on top of them, lowest first. Each may use the domain crates and those before it.
+/// The crates above them, lowest first. Each may use the domain crates and those before it.
 const ABOVE: [&str; 4] = ["sign-in", "store", "gate", "gatehouse"];
 
-/// Our crates, and which of ours each may use. A crate that is not here fails the test: decide first.
+/// Lists our crates, and which of ours each may use. A new crate fails the test until it is listed here.
 fn allowed() -> BTreeMap<&'static str, Vec<&'static str>> {
     let mut allowed = BTreeMap::from([("kernel", Vec::new()), ("xtask", Vec::new())]);
     allowed.extend(["bench", "chaos"].map(|name| (name, vec!["xtask"])));
@@ -37,18 +37,18 @@ fn allowed() -> BTreeMap<&'static str, Vec<&'static str>> {
     allowed
 }
 
-/// What a domain crate's whole tree has none of.
+/// Packages that no domain crate may depend on, even indirectly.
 const NEITHER_WEB_NOR_DATABASE: [&str; 6] =
     ["actix-web", "diesel", "diesel-async", "libsqlite3-sys", "tokio-postgres", "hyper"];
 
 struct Metadata {
-    /// By name: the direct dependencies, those of tests and builds aside.
+    /// Direct dependencies by crate name, without those of tests and builds.
     dependencies: BTreeMap<String, BTreeSet<String>>,
     ours: BTreeSet<String>,
 }
 
 fn metadata() -> Metadata {
-    // Of this platform alone: the packages of others need not be here.
+    // Only for this platform: packages of other platforms may not be downloaded.
     let compiler = Command::new("rustc").arg("-vV").output().unwrap();
     let compiler = String::from_utf8(compiler.stdout).unwrap();
     let host = compiler.lines().find_map(|line| line.strip_prefix("host: ")).unwrap();
@@ -108,7 +108,7 @@ fn dependencies_point_one_way() {
 }
 
 #[test]
-fn domain_crates_know_neither_web_nor_database() {
+fn domain_crates_depend_on_neither_web_nor_database() {
     let metadata = metadata();
     for name in ["kernel", "directory", "tokens", "audit", "scim-core", "sessions", "credentials", "stepup"] {
         let tree = metadata.tree(name);
@@ -116,18 +116,18 @@ fn domain_crates_know_neither_web_nor_database() {
             assert!(!tree.contains(absent), "{name} reaches {absent}");
         }
     }
-    // It is what sends: HTTP is its trade, and nothing else of these.
+    // This crate sends webhooks, so it may use HTTP, and none of the others.
     let tree = metadata.tree("webhooks");
     for absent in &NEITHER_WEB_NOR_DATABASE[..5] {
         assert!(!tree.contains(*absent), "webhooks reaches {absent}");
     }
-    // The names above are real: the test would notice them.
+    // The names above are real: the binary depends on them.
     let whole = metadata.tree("gatehouse");
     assert!(NEITHER_WEB_NOR_DATABASE[..5].iter().all(|name| whole.contains(*name)));
 }
 
 #[test]
-fn who_verifies_webhooks_needs_nothing_of_a_server() {
+fn webhook_verifier_has_no_server_dependencies() {
     let listed = Command::new(env!("CARGO"))
         .args(["tree", "--package", "webhooks", "--no-default-features", "--edges", "normal", "--depth", "1"])
         .args(["--prefix", "none", "--format", "{p}", "--locked", "--offline"])
@@ -140,7 +140,7 @@ fn who_verifies_webhooks_needs_nothing_of_a_server() {
 }
 
 #[test]
-fn only_store_knows_diesel() {
+fn only_store_depends_on_diesel() {
     let metadata = metadata();
     for name in &metadata.ours {
         let knows = metadata.dependencies[name].iter().any(|dependency| dependency.starts_with("diesel"));
@@ -149,7 +149,7 @@ fn only_store_knows_diesel() {
 }
 
 #[test]
-fn unsafe_code_stands_in_two_files() {
+fn unsafe_code_is_in_two_files() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
     let mut folders = vec![root.join("crates"), root.join("bins")];
     let mut found = BTreeSet::new();
@@ -160,7 +160,7 @@ fn unsafe_code_stands_in_two_files() {
                 folders.push(path);
             } else if path.extension().is_some_and(|extension| extension == "rs") {
                 let text = std::fs::read_to_string(&path).unwrap();
-                // The crates deny it, so a file with it says so in its head.
+                // The crates deny unsafe code, so a file with it declares that at its top.
                 if text.lines().any(|line| line.starts_with("#![expect(") && line.contains("unsafe_code")) {
                     found.insert(path.strip_prefix(root).unwrap().to_str().unwrap().to_owned());
                 }
@@ -172,13 +172,13 @@ fn unsafe_code_stands_in_two_files() {
 }
 
 #[test]
-fn no_dependency_brings_libpq_and_saml_alone_brings_openssl() {
+fn nothing_depends_on_libpq_and_only_saml_on_openssl() {
     let metadata = metadata();
     let whole = metadata.tree("gatehouse");
     for absent in ["pq-sys", "native-tls", "aws-lc-sys"] {
         assert!(!whole.contains(absent), "{absent}");
     }
-    // libxmlsec1 stands on it.
+    // libxmlsec1 requires it.
     let brings: Vec<_> =
         metadata.ours.iter().filter(|name| metadata.tree(name).contains("openssl-sys")).collect();
     assert_eq!(brings, ["gate", "gatehouse", "saml-sp", "store"]);

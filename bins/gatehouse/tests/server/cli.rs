@@ -71,14 +71,14 @@ fn refusals_say_what_to_write() {
     insta::assert_debug_snapshot!(process.refused(&["token", "revoke", "--id", "sct_00000000000000000000000000"]), @r#"
 (
     1,
-    "gatehouse: no such token",
+    "gatehouse: there is no such token",
 )
 "#);
     process.json(&["user", "create", "--tenant", "acme", "--email", "ada@example.com"]);
     insta::assert_debug_snapshot!(process.refused(&["user", "create", "--tenant", "acme", "--email", "ADA@example.com"]), @r#"
 (
     1,
-    "gatehouse: email: ADA@example.com is taken by another person of this tenant",
+    "gatehouse: email: ADA@example.com is taken by another user of this tenant",
 )
 "#);
     assert_eq!(

@@ -307,15 +307,13 @@ fn settings_are_shown_to_administrators_alone_and_escaped() {
         assert!(!page("").contains("Find a range"), "a hundred are shown");
         add("127.0.0.0/8", "<i>Here</i>");
         let all = page("");
-        assert!(all.contains("Find a range") && all.contains("1 more. Find them"));
+        assert!(all.contains("Find a range") && all.contains("1 more. Search by"));
         let found = page("?q=%3CI%3E");
         assert!(
-            found.contains("&#60;i&#62;Here&#60;/i&#62;") && found.contains("has your address"),
+            found.contains("&#60;i&#62;Here&#60;/i&#62;") && found.contains("includes your address"),
             "{found}"
         );
         assert_eq!(page("?q=10.0.7.").matches("data-cidr").count(), 1);
-        assert!(
-            page("?q=%3Cnothing%3E").contains("No range and no label has <b>&#60;nothing&#62;</b> in it.")
-        );
+        assert!(page("?q=%3Cnothing%3E").contains("No ranges or labels contain <b>&#60;nothing&#62;</b>."));
     });
 }

@@ -105,14 +105,14 @@ impl Problem {
 
     /// 401: the session was revoked.
     pub fn session_revoked() -> Self {
-        Self::new(Code::SessionRevoked, "this session was ended; sign in again")
+        Self::new(Code::SessionRevoked, "This session was ended. Sign in again.")
     }
 
     /// 401: the user is disabled.
     pub fn account_disabled() -> Self {
         Self::new(
             Code::AccountDisabled,
-            "this account is disabled; an administrator of the tenant can enable it",
+            "This account is disabled. Ask an administrator of the tenant to enable it.",
         )
     }
 
@@ -188,7 +188,10 @@ impl Problem {
 
     /// 403: the session has not completed its second factor.
     pub fn mfa_required() -> Self {
-        Self::forbidden("MFA_REQUIRED", "a second factor is owed: finish signing in first")
+        Self::forbidden(
+            "MFA_REQUIRED",
+            "This session has not completed its second factor. Finish signing in first.",
+        )
     }
 
     /// Sets the reason.

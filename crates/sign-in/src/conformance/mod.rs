@@ -1,5 +1,5 @@
 //! Compares generated sign-ins with a reference model, step by step. Every storage has to pass.
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a suite speaks by panicking")]
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a conformance suite fails by panicking")]
 
 mod model;
 mod passkey;
@@ -126,7 +126,7 @@ fn settle<B: Bench>(model: &mut Model, rig: &Rig<B>, act: &Action, told: &Observ
     if matches!(act, Action::IssueLink | Action::ResetPassword) && *told == Observed::Done {
         model.set_link(rig.link_hours);
     }
-    assert_eq!(model.now, rig.now(), "one clock");
+    assert_eq!(model.now, rig.now(), "the model and the implementation read the same clock");
 }
 
 /// Asserts that the stored rows match the model.

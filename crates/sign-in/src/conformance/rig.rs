@@ -501,7 +501,7 @@ impl<B: Bench> Rig<B> {
                 data,
             };
             let finishing = enrolment::finishing(ctx, store, enrolling, &factor, leave).await?;
-            assert!(!finishing.needs_step_up, "leave lasts for the unit of work");
+            assert!(!finishing.needs_step_up, "the leave is valid only within its unit of work");
             let enrolled = enrolment::finish(ctx, store, finishing, &factor).await?;
             assert!(store.insert_factor(&factor).await?);
             let renewed = enrolled.renewed.map(|started| started.session.id);

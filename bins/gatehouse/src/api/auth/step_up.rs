@@ -120,7 +120,9 @@ impl StepUpBody {
             FactorAnswer::Code(code) => stepup::Answer::Code(code),
             FactorAnswer::Credential(credential) => {
                 Assertion::read(&credential).map_err(|_| {
-                    Problem::invalid_request("credential: not the answer of an authenticator")
+                    Problem::invalid_request(
+                        "credential: send the authenticator's response (AuthenticationResponseJSON)",
+                    )
                 })?;
                 stepup::Answer::Credential(credential)
             }

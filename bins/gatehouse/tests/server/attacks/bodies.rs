@@ -1,5 +1,5 @@
-//! Bodies that are not what an operation describes: arrays in the place of objects, and malformed bodies that are
-//! examined before the caller is.
+//! Unexpected request bodies: arrays instead of objects, and malformed bodies that must not be examined before the
+//! caller is authorized.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::{
     support::{Answer, Browser, Server, on_both},
 };
 
-/// Operations whose body, or what it names, decides whether a step-up is required.
+/// Operations for which the body, or a resource that it names, decides whether a step-up is required.
 const BODY_DECIDES: [&str; 6] = [
     "consume_step_up",
     "create_token",
@@ -25,7 +25,7 @@ fn described(operation: &Operation) -> Value {
     document["paths"][&operation.path][operation.method.to_lowercase()].clone()
 }
 
-/// The type of the operation's JSON body, if it takes one.
+/// Returns the media type and schema of the operation's JSON body, if it has one.
 fn media(operation: &Operation) -> Option<(String, Value)> {
     let described = described(operation);
     let content = described["requestBody"]["content"].as_object()?;
@@ -34,7 +34,7 @@ fn media(operation: &Operation) -> Option<(String, Value)> {
     Some((kind.clone(), taken["schema"].clone()))
 }
 
-/// Follows references and picks the object of a nullable one.
+/// Resolves references, and the non-null alternative of a nullable schema.
 fn resolved(document: &Value, schema: &Value) -> Value {
     if let Some(reference) = schema["$ref"].as_str() {
         let pointer = reference.trim_start_matches('#');
@@ -59,7 +59,7 @@ fn is_array(schema: &Value) -> bool {
     kind == "array" || kind.as_array().is_some_and(|kinds| kinds.contains(&json!("array")))
 }
 
-/// JSON pointers to every part of a body that is an object.
+/// Collects JSON pointers to every object within a body.
 fn objects(document: &Value, schema: &Value, at: &str, depth: usize, found: &mut Vec<String>) {
     let schema = resolved(document, schema);
     if depth > 4 {
@@ -75,7 +75,7 @@ fn objects(document: &Value, schema: &Value, at: &str, depth: usize, found: &mut
     }
 }
 
-/// Puts a value where a pointer says, making what is missing on the way.
+/// Sets the value at a JSON pointer and creates missing objects on the way.
 fn put(body: &mut Value, pointer: &str, value: Value) {
     let mut place = body;
     for name in pointer.split('/').skip(1) {
@@ -94,7 +94,7 @@ fn put(body: &mut Value, pointer: &str, value: Value) {
     *place = value;
 }
 
-/// Sends with a credential that the operation takes; with a step-up where one is asked for.
+/// Sends requests with an accepted credential, and with a step-up token if one is required.
 struct Sender<'w> {
     world: &'w World<'w>,
     proved: std::cell::RefCell<BTreeMap<String, Browser>>,
@@ -105,7 +105,7 @@ impl<'w> Sender<'w> {
         Self { world, proved: std::cell::RefCell::default() }
     }
 
-    /// Without a body, at another address of the operation.
+    /// Sends the operation without a body to another path.
     fn at(&self, operation: &Operation, path: &str) -> Answer {
         self.to(operation, path, None, "")
     }
@@ -138,7 +138,7 @@ impl<'w> Sender<'w> {
 }
 
 #[test]
-fn an_array_is_no_object_in_any_body() {
+fn arrays_are_refused_where_a_body_needs_an_object() {
     on_both(|server: &Server| {
         let world = World::new(server, "acme");
         let sender = Sender::new(&world);
@@ -150,7 +150,7 @@ fn an_array_is_no_object_in_any_body() {
             let mut parts = Vec::new();
             objects(&document, &schema, "", 0, &mut parts);
             assert!(parts.contains(&String::new()), "{} takes an object", operation.id);
-            // What a PATCH sets may be of any type.
+            // The value of a PATCH operation may have any type.
             for part in parts.iter().filter(|part| *part != "/Operations/0/value") {
                 let object = whole.pointer(part).and_then(Value::as_object);
                 let values: Vec<Value> =
@@ -170,7 +170,7 @@ fn an_array_is_no_object_in_any_body() {
 }
 
 #[test]
-fn the_caller_is_examined_before_the_body() {
+fn caller_is_authorized_before_the_body_is_examined() {
     on_both(|server: &Server| {
         let world = World::new(server, "acme");
         let sender = Sender::new(&world);
@@ -202,7 +202,7 @@ fn the_caller_is_examined_before_the_body() {
 }
 
 #[test]
-fn a_missing_field_is_named_first() {
+fn missing_field_is_reported_first() {
     on_both(|server: &Server| {
         let world = World::new(server, "acme");
         let sender = Sender::new(&world);
@@ -240,12 +240,12 @@ fn a_missing_field_is_named_first() {
 }
 
 #[test]
-fn every_answer_to_a_malformed_request_is_described() {
+fn responses_to_malformed_requests_are_documented() {
     on_both(|server: &Server| {
         let world = World::new(server, "acme");
         let sender = Sender::new(&world);
         let mut undescribed = Vec::new();
-        // Signing out ends the session that the others are sent with.
+        // Signing out would end the session of the other requests.
         for operation in operations().into_iter().filter(|operation| operation.id != "sign_out") {
             let described = described(&operation);
             let known = described["responses"].as_object().unwrap();

@@ -1,4 +1,4 @@
-//! A session id that somebody knew, or planted, before the user signed in.
+//! Session fixation: an attacker knows or planted a session ID before the user signs in.
 
 use directory::Role;
 use serde_json::json;
@@ -13,7 +13,7 @@ fn is(answer: &Answer, status: u16, code: &str) {
 }
 
 #[test]
-fn session_that_becomes_whole_has_another_id() {
+fn completed_session_gets_a_new_id() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let ada = server.person(&tenant, "ada@example.com", Role::Member);
@@ -32,7 +32,7 @@ fn session_that_becomes_whole_has_another_id() {
 }
 
 #[test]
-fn new_sign_in_ends_the_session_that_the_browser_had() {
+fn new_sign_in_ends_the_browsers_previous_session() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (ada, browser) = server.signed_in(&tenant, "ada@example.com", Role::Member);
@@ -42,7 +42,7 @@ fn new_sign_in_ends_the_session_that_the_browser_had() {
         assert_eq!(browser.get("/api/me").status, 200);
         let revoked = server.entry(&tenant, "ACCOUNT_SESSION_REVOKED");
         assert!(revoked.metadata.contains("REPLACED"), "{}", revoked.metadata);
-        // A sign-in that fails, or is not finished, ends nothing.
+        // A failed or unfinished sign-in ends no session.
         assert_eq!(browser.sign_in(&ada.email, "wrong").status, 401);
         let secret = enrol_totp(server, &browser);
         let asked = browser.sign_in(&ada.email, ada.password).json();

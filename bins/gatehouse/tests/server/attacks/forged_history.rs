@@ -1,4 +1,4 @@
-//! Somebody with SQL in the database of a running server, and without the master key, forges history and hides it.
+//! An attacker with SQL access to the database, but without the master key, forges history and hides it.
 
 use audit::StoredEntry;
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use crate::support::{Browser, Caller, Process, Running, eventually};
 
 pub(super) const LOG: &str = "/api/settings/audit-log";
 
-/// A server with a tenant, an administrator and an intruder in its database.
+/// A server with a tenant and an administrator, and an attacker with access to its database.
 pub(super) struct World {
     pub(super) process: Process,
     pub(super) server: Running,
@@ -44,7 +44,7 @@ impl World {
         Self { process, server, kind, admin, scim, tenant }
     }
 
-    /// Makes users until all their entries are sealed; how many entries the log has then.
+    /// Creates users until all their entries are sealed. Returns the size of the log.
     pub(super) fn busy(&self, name: &str, users: usize) -> u64 {
         let before = self.size();
         for number in 0..users {
@@ -69,7 +69,7 @@ impl World {
         if self.kind == Kind::Sqlite { format!("x'{hex}'") } else { format!("'\\x{hex}'") }
     }
 
-    /// Inserts an entry with the right hash, as the server does it, but for the MAC.
+    /// Inserts an entry with the correct hash, like the server, but without a valid MAC.
     pub(super) fn forge(&self, id: &str, action: &str, metadata: &str) {
         let entry = StoredEntry {
             id: id.into(),
@@ -95,7 +95,7 @@ impl World {
         ));
     }
 
-    /// Verifies the log, which must fail, with a checkpoint that was kept from before.
+    /// Verifies the log against an earlier checkpoint, which must fail, and returns the findings.
     pub(super) fn findings(&self, kept: &str) -> Vec<Value> {
         let file = self.process.path().join("kept.txt");
         std::fs::write(&file, kept).unwrap();
@@ -108,13 +108,13 @@ impl World {
 }
 
 #[test]
-fn a_forged_entry_is_not_sealed_and_the_server_says_so() {
+fn forged_entry_is_not_sealed_and_is_reported() {
     for kind in Kind::ALL {
         let world = World::new(kind);
         world.busy("a", 3);
         let kept = world.checkpoint();
         world.forge("aud_00000000forged", "ACCOUNT_USER_DELETED", "{}");
-        // Others are sealed behind it.
+        // Entries after it are sealed.
         world.busy("b", 3);
         let sealed = world.admin.get(&format!("{LOG}?order=sequence&limit=200")).text;
         assert!(!sealed.contains("aud_00000000forged"), "{sealed}");
@@ -132,13 +132,13 @@ fn a_forged_entry_is_not_sealed_and_the_server_says_so() {
 }
 
 #[test]
-fn a_forged_declaration_hides_no_deletion() {
+fn forged_removal_entry_does_not_hide_a_deletion() {
     for kind in Kind::ALL {
         let world = World::new(kind);
         world.busy("a", 520);
         let kept = world.checkpoint();
         let tenant = &world.tenant;
-        // All triggers are in their place: what is declared to be removed may be.
+        // All triggers are in place: they allow deleting entries that are declared as removed.
         let data = r#"{"fromSequence":0,"beforeSequence":512}"#;
         world.forge("aud_00000000forged", "ACCOUNT_AUDIT_ENTRIES_DROPPED", data);
         world
@@ -164,7 +164,7 @@ fn a_forged_declaration_hides_no_deletion() {
 }
 
 #[test]
-fn a_retention_that_is_changed_in_the_database_removes_nothing() {
+fn retention_changed_in_the_database_removes_nothing() {
     for kind in Kind::ALL {
         let world = World::new(kind);
         world.busy("a", 3);
@@ -176,7 +176,7 @@ fn a_retention_that_is_changed_in_the_database_removes_nothing() {
         assert_eq!(world.process.json(&drop_old)["dropped"], 0);
         world.process.sql("UPDATE tenants SET audit_days = 1");
         assert!(world.process.refused(&drop_old).1.contains("was changed in the database"));
-        // The newest statement is taken away, so that an older setting is in force again.
+        // The attacker deletes the newest statement to restore an older setting.
         world.process.json(&["audit", "retain", "--tenant", "acme", "--days", "1"]);
         world.process.json(&["audit", "retain", "--tenant", "acme", "--days", "400"]);
         if kind == Kind::Sqlite {
@@ -190,7 +190,7 @@ fn a_retention_that_is_changed_in_the_database_removes_nothing() {
             found.iter().any(|finding| finding.to_string().contains("the retention set at")),
             "{found:?}"
         );
-        // A statement that is signed with another key is none.
+        // A statement signed with another key is invalid.
         let note = "gatehouse/audit-retention/x\n{}\n\n— x AAAA\n";
         world.process.sql(&format!(
             "INSERT INTO audit_statements VALUES ('{}', 'retention', 9, '2026-01-01 00:00:00', '{note}')",
@@ -203,7 +203,7 @@ fn a_retention_that_is_changed_in_the_database_removes_nothing() {
 }
 
 #[test]
-fn rows_that_cannot_be_read_are_findings() {
+fn unreadable_rows_are_findings() {
     for kind in Kind::ALL {
         let world = World::new(kind);
         world.busy("a", 3);

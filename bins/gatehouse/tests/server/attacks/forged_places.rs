@@ -1,5 +1,6 @@
-//! Somebody with SQL in the database of a running server makes up places and checkpoints, and has the operator's own command
-//! remove history.
+//! An attacker with SQL access to the database forges sequence numbers and checkpoints, and tries to make the
+//! operator's own
+//! command remove history.
 
 use serde_json::json;
 use store::testing::Kind;
@@ -10,7 +11,7 @@ use crate::support::{Caller, eventually};
 const DROP: [&str; 4] = ["audit", "drop", "--tenant", "acme"];
 
 #[test]
-fn nothing_is_dropped_by_a_retention_that_was_brought_back() {
+fn restored_old_retention_removes_nothing() {
     for kind in Kind::ALL {
         let world = World::new(kind);
         for days in ["1", "400"] {
@@ -30,12 +31,12 @@ fn nothing_is_dropped_by_a_retention_that_was_brought_back() {
 }
 
 #[test]
-fn nothing_is_dropped_while_an_entry_about_retention_is_forged() {
+fn forged_retention_entry_blocks_removal() {
     for kind in Kind::ALL {
         let world = World::new(kind);
         world.process.json(&["audit", "retain", "--tenant", "acme", "--days", "400"]);
         world.busy("a", 3);
-        // An older one by its time: the newest is the true one.
+        // A forged entry with an older time: the newest entry is genuine.
         world.forge("aud_00000000forged", "ACCOUNT_AUDIT_RETENTION_CHANGED", "{}");
         assert!(world.process.refused(&DROP).1.contains("was changed after it was sealed"));
         // The true one is made to look forged.
@@ -49,7 +50,7 @@ fn nothing_is_dropped_while_an_entry_about_retention_is_forged() {
 }
 
 #[test]
-fn nothing_is_dropped_because_of_an_unsigned_row() {
+fn unsigned_row_removes_nothing() {
     for kind in Kind::ALL {
         let world = World::new(kind);
         world.process.json(&["audit", "retain", "--tenant", "acme", "--days", "400"]);
@@ -63,7 +64,7 @@ fn nothing_is_dropped_because_of_an_unsigned_row() {
 }
 
 #[test]
-fn an_entry_at_a_place_that_is_none_is_found_and_not_proved() {
+fn entry_with_an_invalid_sequence_is_a_finding_and_has_no_proof() {
     for kind in Kind::ALL {
         let world = World::new(kind);
         world.busy("a", 3);
@@ -87,7 +88,7 @@ fn an_entry_at_a_place_that_is_none_is_found_and_not_proved() {
 }
 
 #[test]
-fn a_checkpoint_that_is_not_signed_is_not_answered() {
+fn unsigned_checkpoint_is_not_returned() {
     for kind in Kind::ALL {
         let world = World::new(kind);
         world.busy("a", 3);
@@ -108,7 +109,7 @@ fn a_checkpoint_that_is_not_signed_is_not_answered() {
 }
 
 #[test]
-fn sealing_that_is_held_up_is_told() {
+fn blocked_sealing_is_reported() {
     for kind in Kind::ALL {
         let world = World::new(kind);
         world.busy("a", 3);
@@ -121,7 +122,7 @@ fn sealing_that_is_held_up_is_told() {
         world.process.sql(&format!("UPDATE audit_logs SET lease_owner = 'x', lease_until = {until}"));
         let made = world.scim.post("/api/scim/v2/Users", &json!({ "userName": "held" }));
         assert_eq!(made.status, 201, "{}", made.text);
-        // As if it had waited for long: nobody waits for a minute here.
+        // Backdate the entry, so that the test does not wait for a minute.
         if kind == Kind::Sqlite {
             world.process.sql("DROP TRIGGER audit_entries_stay_as_they_are");
         }

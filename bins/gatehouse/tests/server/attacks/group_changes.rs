@@ -1,4 +1,4 @@
-//! One SCIM token replaces the members of a large group on many connections, to stop the changes of other tenants.
+//! One SCIM token replaces the members of a large group on many connections, to delay changes of other tenants.
 
 use std::{
     fmt::Write,
@@ -14,13 +14,13 @@ use crate::support::{Caller, Process, ada, copied_user};
 
 const USERS: &str = "/api/scim/v2/Users";
 const GROUPS: &str = "/api/scim/v2/Groups";
-/// Users of the attacker. A change of many more takes longer than it may where the server is built without optimization.
+/// Users of the attacker. With many more, the change would exceed its time limit in an unoptimized build.
 const MANY: usize = 2_500;
 const CONNECTIONS: usize = 16;
-/// How long the attack lasts.
+/// Duration of the attack.
 const LASTS: Duration = Duration::from_secs(8);
 
-/// The body of a group with every second user, from the first or the second.
+/// Returns the body of a group with every second user, starting at this one.
 fn half(first: usize) -> Value {
     let members: Vec<_> = (1 + first..=MANY).step_by(2).map(|n| json!({ "value": copied_user(n) })).collect();
     json!({ "displayName": "everybody", "members": members })
@@ -32,7 +32,7 @@ fn p99(times: &mut [Duration]) -> Duration {
 }
 
 #[test]
-fn neighbour_of_a_tenant_that_changes_a_large_group_is_served() {
+fn other_tenants_are_served_during_large_group_changes() {
     for kind in Kind::ALL {
         let process = Process::on(kind, &[("GATEHOUSE_WORKERS", "2")]);
         let (attackers, neighbours) = (process.tenant("attacker"), process.tenant("neighbour"));
@@ -97,7 +97,7 @@ fn named(prefix: &str, number: usize) -> Value {
     json!({ "userName": format!("{prefix}{number}") })
 }
 
-/// How long the neighbour's request takes, which is a creation where there is a body; or how it was refused.
+/// Returns the duration of another tenant's request, or how it was refused. With a body it creates a user.
 fn served(neighbour: &Caller, path: &str, body: Option<&Value>) -> Result<Duration, String> {
     let start = Instant::now();
     let answer = match body {

@@ -1,4 +1,5 @@
-//! A stolen session or token of an administrator locks the other administrators out, or makes accounts to come back with.
+//! A stolen session or token of an administrator tries to lock out other administrators, or to create accounts for
+//! later access.
 
 use directory::Role;
 use serde_json::json;
@@ -37,13 +38,13 @@ fn session_without_a_step_up_cannot_disable_an_administrator() {
         is(&stolen.send("PATCH", &path, Some(&off)), 401, "STEP_UP_REQUIRED");
         kind_refused(&by_pat(&off));
         assert_eq!(victim.get("/api/me").status, 200);
-        // The same for letting a disabled administrator in again.
+        // Enabling a disabled administrator requires a step-up, too.
         let proved = server.proved(&stolen, "USER_ADMIN_CHANGE");
         assert_eq!(proved.send("PATCH", &path, Some(&off)).status, 200);
         is(&victim.get("/api/me"), 401, "ACCOUNT_DISABLED");
         is(&stolen.send("PATCH", &path, Some(&on)), 401, "STEP_UP_REQUIRED");
         kind_refused(&by_pat(&on));
-        // What changes nothing needs nothing, and members are as before.
+        // Requests without a change need no step-up, and members are not affected.
         for body in [json!({}), off.clone()] {
             assert_eq!(stolen.send("PATCH", &path, Some(&body)).status, 200, "{body}");
             assert_eq!(by_pat(&body).status, 200, "{body}");

@@ -1,4 +1,4 @@
-//! Somebody who has a password or a session guesses codes, for as long as it takes.
+//! An attacker with a password or a session guesses codes over a long time.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::{
 };
 
 #[test]
-fn stolen_session_uses_up_nothing_of_the_owners() {
+fn stolen_session_does_not_use_up_the_owners_attempts() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (ada, browser) = server.signed_in(&tenant, "ada@example.com", Role::Member);
@@ -35,7 +35,7 @@ fn stolen_session_uses_up_nothing_of_the_owners() {
 }
 
 #[test]
-fn hundred_wrong_codes_in_a_row_close_the_factor() {
+fn hundred_consecutive_wrong_codes_block_the_factor() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (ada, browser) = server.signed_in(&tenant, "ada@example.com", Role::Member);
@@ -58,7 +58,7 @@ fn hundred_wrong_codes_in_a_row_close_the_factor() {
             "{}",
             right.text
         );
-        // An administrator's reset opens it again.
+        // A reset by an administrator unblocks it.
         let (_, admin) = server.signed_in(&tenant, "root@example.com", Role::Admin);
         let reset = format!("/api/settings/users/{}/reset-factors", ada.id);
         assert_eq!(server.proved(&admin, "USER_ADMIN_CHANGE").post(&reset, &json!({})).status, 200);
@@ -75,7 +75,7 @@ fn hundred_wrong_codes_in_a_row_close_the_factor() {
 }
 
 #[test]
-fn right_code_begins_the_count_again() {
+fn correct_code_resets_the_count() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (ada, browser) = server.signed_in(&tenant, "ada@example.com", Role::Member);

@@ -1,4 +1,5 @@
-//! The attacker sends the headers of a request, holds the body back until the credential is worth less, and then sends
+//! The attacker sends the headers of a request, delays the body until the credential has lost permissions, and then
+//! sends
 //! the body.
 
 use credentials::SignInMode;
@@ -7,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Browser, HeldRequest, Server, Tenant, ada, on_both};
 
-/// An administrator, and another one who acts against them.
+/// The attacker, an administrator, and a second administrator who acts against them.
 struct Admins {
     tenant: Tenant,
     mallory: String,
@@ -23,7 +24,7 @@ impl Admins {
         Self { tenant, mallory: format!("/api/settings/users/{}", mallory.id), browser, other }
     }
 
-    /// What the other administrator does to the attacker.
+    /// Changes the attacker's user as the other administrator.
     fn change(&self, server: &Server, body: &Value) {
         let proved = server.proved(&self.other, "USER_ADMIN_CHANGE");
         let answer = proved.send("PATCH", &self.mallory, Some(body));
@@ -44,7 +45,7 @@ fn is((status, body): (u16, Value), expected: u16, code: &str) {
 }
 
 #[test]
-fn demoted_administrator_cannot_promote_himself() {
+fn demoted_administrator_cannot_promote_themselves() {
     on_both(|server| {
         let admins = Admins::new(server);
         let token = server.proof(&admins.browser, "USER_ADMIN_CHANGE");

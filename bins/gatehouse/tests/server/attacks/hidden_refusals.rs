@@ -1,4 +1,4 @@
-//! A caller causes many cheap refusals, so that the audit log does not show the grave one among them.
+//! An attacker causes many harmless refusals to hide a serious one in the audit log.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ fn consume(browser: &Browser, token: &str) -> Answer {
     browser.with("X-StepUp-Token", token).post("/api/auth/step-up/consume", &body)
 }
 
-/// The payloads of the entries about refused step-up tokens.
+/// Returns the payloads of the entries about refused step-up tokens.
 fn refused(server: &Server, tenant: &Tenant) -> Vec<Value> {
     let entries = server.entries(tenant).into_iter();
     let refused = entries.filter(|entry| entry.action == "ACCOUNT_STEPUP_REFUSED");
@@ -27,7 +27,7 @@ fn of_reason<'r>(refused: &'r [Value], reason: &str) -> Vec<&'r Value> {
 }
 
 #[test]
-fn cheap_refusals_hide_no_grave_one_and_are_closed_with_their_number() {
+fn harmless_refusals_do_not_hide_a_serious_one_and_are_summarized() {
     for kind in Kind::ALL {
         println!("on {kind:?}");
         let server = Server::start(kind, &[("trusted_proxies", "127.0.0.1")]);
@@ -49,7 +49,7 @@ fn cheap_refusals_hide_no_grave_one_and_are_closed_with_their_number() {
         assert_eq!(of_reason(&entries, "MALFORMED").len(), 20, "{entries:?}");
         assert!(entries.iter().all(|data| data.get("suppressed").is_none()));
 
-        // No further refusal comes, and the window ends all the same.
+        // The window ends even without a further refusal.
         server.env.advance(Duration::from_secs(11));
         eventually(|| refused(&server, &tenant).len() == 22);
         let entries = refused(&server, &tenant);
@@ -62,7 +62,7 @@ fn cheap_refusals_hide_no_grave_one_and_are_closed_with_their_number() {
 }
 
 #[test]
-fn the_number_is_written_when_the_server_ends_in_the_window() {
+fn summary_is_recorded_when_the_server_stops_within_the_window() {
     for kind in Kind::ALL {
         println!("on {kind:?}");
         let server = Server::start(kind, &[]);

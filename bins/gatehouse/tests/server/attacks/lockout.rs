@@ -1,4 +1,5 @@
-//! An administrator, or whoever has their session, leaves a tenant that no administrator can sign in to.
+//! An administrator, or an attacker with their session, tries to leave a tenant without an administrator who can sign
+//! in.
 
 use credentials::{SignInMode, SignInStore};
 use directory::{PeopleStore, Role};
@@ -28,7 +29,7 @@ fn set_mode(server: &Server, admin: &Browser, mode: &str) -> Answer {
     server.proved(admin, "SIGN_IN_POLICY_CHANGE").put("/api/settings/sign-in-policy", &policy)
 }
 
-/// Lets an identity provider have begun the session.
+/// Marks the session as started through an identity provider.
 fn by_sso(server: &Server, tenant: &Tenant, browser: &Browser) {
     let id: sessions::SessionId = browser.cookie("as_sid").parse().unwrap();
     server.write(&tenant.id, async move |_, tx| {
@@ -54,13 +55,13 @@ fn provider(server: &Server, admin: &Browser, domain: &str, metadata: &str) -> S
 }
 
 #[test]
-fn sso_is_required_only_where_an_administrator_can_still_sign_in() {
+fn sso_can_be_required_only_if_an_administrator_can_still_sign_in() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (person, admin) = server.signed_in(&tenant, "admin@example.com", Role::Admin);
         refused(&set_mode(server, &admin, "SSO_REQUIRED"), "no SSO connection");
         assert_eq!(admin.get("/api/settings/sign-in-policy").json()["signInMode"], "SSO_ALLOWED");
-        // Neither a connection for other people's addresses nor one whose certificate has ended.
+        // A connection for another domain, or with an expired certificate, is not enough.
         let idp = Idp::new("idp.example.com");
         let other = provider(server, &admin, "elsewhere.example", &idp.metadata());
         refused(&set_mode(server, &admin, "SSO_REQUIRED"), "no SSO connection");
@@ -75,16 +76,17 @@ fn sso_is_required_only_where_an_administrator_can_still_sign_in() {
             let proved = server.proved(&admin, "SSO_PROVIDER_CHANGE");
             assert_eq!(proved.delete(&format!("/api/settings/saml-providers/{id}")).status, 200);
         }
-        // Break-glass is one way.
+        // A break-glass administrator is enough.
         break_glass(server, &tenant, &person, true);
         assert_eq!(set_mode(server, &admin, "SSO_REQUIRED").status, 200);
         assert_eq!(set_mode(server, &admin, "SSO_ALLOWED").status, 200);
         break_glass(server, &tenant, &person, false);
-        // A connection that works is another.
+        // A working connection is enough.
         let id = provider(server, &admin, "example.com", &idp.metadata());
         let set = set_mode(server, &admin, "SSO_REQUIRED");
         assert_eq!(set.status, 200, "{}", set.text);
-        // And it stays, as long as it is the only way. A session that a password has begun ended with the policy.
+        // The connection cannot be removed while it is the only way to sign in. The policy has ended password
+        // sessions.
         by_sso(server, &tenant, &admin);
         let path = format!("/api/settings/saml-providers/{id}");
         let proved = server.proved(&admin, "SSO_PROVIDER_CHANGE");
@@ -101,7 +103,7 @@ fn sso_is_required_only_where_an_administrator_can_still_sign_in() {
 }
 
 #[test]
-fn last_break_glass_administrator_keeps_their_way_in() {
+fn last_break_glass_administrator_keeps_access() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (glass, admin) = server.signed_in(&tenant, "glass@example.com", Role::Admin);
@@ -124,14 +126,14 @@ fn last_break_glass_administrator_keeps_their_way_in() {
         };
         all(&|answer| refused(answer, "break-glass"));
         assert_eq!(admin.get("/api/me").status, 200, "nothing was done");
-        // With another way in the same is allowed.
+        // With a second break-glass administrator it is allowed.
         break_glass(server, &tenant, &other, true);
         assert_eq!(act("PATCH", "", json!({ "role": "MEMBER" })).status, 200);
     });
 }
 
 #[test]
-fn only_administrator_does_not_lose_the_only_password() {
+fn last_usable_administrator_password_cannot_be_removed() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (person, admin) = server.signed_in(&tenant, "admin@example.com", Role::Admin);
@@ -146,7 +148,7 @@ fn only_administrator_does_not_lose_the_only_password() {
     });
 }
 
-/// A policy under which only one model, which nobody has, may be enrolled.
+/// Returns a policy that allows only one model, which nobody has.
 fn nobodys_model() -> Value {
     json!({
         "mode": "ALLOWLIST",
@@ -159,7 +161,7 @@ fn nobodys_model() -> Value {
 }
 
 #[test]
-fn passkeys_alone_are_accepted_only_where_an_administrator_has_or_may_enrol_one() {
+fn passkeys_can_be_the_only_factor_if_an_administrator_has_or_may_enrol_one() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (_, admin) = server.signed_in(&tenant, "admin@example.com", Role::Admin);
@@ -173,15 +175,15 @@ fn passkeys_alone_are_accepted_only_where_an_administrator_has_or_may_enrol_one(
                 json!({ "required": true, "acceptedFactors": ["WEBAUTHN"], "trustSsoMfa": false });
             server.proved(&admin, "SIGN_IN_POLICY_CHANGE").put("/api/settings/sign-in-policy", &policy)
         };
-        // One after the other, in either order.
+        // Both changes together are refused, in either order.
         assert_eq!(attestation(&nobodys_model()).status, 200);
-        refused(&only_passkeys(), "which may be enrolled");
+        refused(&only_passkeys(), "models that may be enrolled");
         assert_eq!(attestation(&json!({ "mode": "OFF", "allowedGroups": [], "allowedAaguids": [], "allowSyncedPasskeys": true, "allowPlatformAuthenticators": true, "requireVerifiedAttestation": false })).status, 200);
         server.policy(&tenant, |policy| {
             policy.mfa.required = true;
             policy.mfa.accepted_factors = vec![credentials::FactorKind::Webauthn];
         });
-        // Under it the administrator has to enrol one before anything else.
+        // Under this policy the administrator must enrol a passkey first.
         let mut device = Authenticator::new();
         assert_eq!(enrol(&admin, &mut device).status, 200);
         assert_eq!(attestation(&nobodys_model()).status, 200, "the administrator has a passkey");
@@ -189,13 +191,13 @@ fn passkeys_alone_are_accepted_only_where_an_administrator_has_or_may_enrol_one(
         let reset = server.proved(&admin, "USER_ADMIN_CHANGE");
         refused(
             &reset.post(&format!("/api/settings/users/{me}/reset-factors"), &json!({})),
-            "which may be enrolled",
+            "models that may be enrolled",
         );
     });
 }
 
 #[test]
-fn a_neighbours_session_that_is_over_is_no_way_in() {
+fn expired_neighbour_session_does_not_count_as_access() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (_, admin) = server.signed_in(&tenant, "admin@example.com", Role::Admin);
@@ -217,7 +219,7 @@ fn a_neighbours_session_that_is_over_is_no_way_in() {
 }
 
 #[test]
-fn two_administrators_do_not_remove_the_last_two_ways_in_at_once() {
+fn concurrent_removal_of_the_last_two_credentials_keeps_one() {
     on_both(|server| {
         for round in 0..5 {
             let tenant = server.tenant(&format!("acme{round}"));

@@ -1,4 +1,4 @@
-//! Connections that are opened and kept: they must leave room for those of others.
+//! An attacker opens connections and keeps them. Other clients must still be able to connect.
 
 use std::{io::Write, net::Ipv4Addr};
 
@@ -11,7 +11,7 @@ const HEALTH: &[u8] = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n";
 
 #[test]
 fn one_address_keeps_only_its_share_of_connections() {
-    // One worker, so that connections are taken in their order.
+    // One HTTP worker thread, so that connections are accepted in order.
     let settings = [("max_connections_per_address", "8"), ("workers", "1")];
     let server = Server::start(Kind::Sqlite, &settings);
     let mut idle: Vec<_> = (0..20).map(|_| open(address(1), server.address)).collect();
@@ -30,7 +30,7 @@ fn one_address_keeps_only_its_share_of_connections() {
 }
 
 #[test]
-fn a_connection_with_a_request_on_it_stays() {
+fn connection_with_a_running_request_is_kept() {
     let process = Process::on(Kind::Sqlite, &[("GATEHOUSE_MAX_CONNECTIONS_PER_ADDRESS", "8")]);
     process.json(&["migrate"]);
     let server = process.serve();
@@ -47,13 +47,13 @@ fn a_connection_with_a_request_on_it_stays() {
 }
 
 #[test]
-fn all_connections_together_leave_files_for_the_rest() {
+fn connections_leave_file_descriptors_for_everything_else() {
     let process = Process::on(Kind::Sqlite, &[]);
     process.json(&["migrate"]);
-    // So few files that addresses reach the bound of all before they reach their own.
+    // Few enough files that the total limit applies before the limit per address.
     let server = process.serve_with_files(1024);
     let idle: Vec<_> = (0..600).map(|number| open(address(number % 3), server.address)).collect();
-    // Before it has closed as many as it must, files of closed connections may still be open.
+    // Until the server has closed enough connections, file descriptors of closed ones may still be open.
     let most = (1024 - 512) / 2;
     eventually(|| idle.iter().filter(|one| has_ended(one)).count() >= idle.len() - most);
     for _ in 0..5 {

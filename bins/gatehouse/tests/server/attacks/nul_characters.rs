@@ -1,4 +1,4 @@
-//! The attacker sends the one character that PostgreSQL has no text with.
+//! The attacker sends NUL, the one character that PostgreSQL cannot store in text.
 
 use directory::Role;
 use serde_json::json;
@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::support::on_both;
 
 #[test]
-fn the_character_nul_is_in_no_name_and_no_id() {
+fn nul_in_names_and_ids_is_treated_as_unknown() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (_, admin) = server.signed_in(&tenant, "admin@example.com", Role::Admin);

@@ -1,4 +1,5 @@
-//! Somebody who got a link by a mistaken address opens it after the address, the role or the state of the user was corrected.
+//! An attacker received a link through a mistaken address, and opens it after the user's address, role or state was
+//! corrected.
 
 use directory::{LinkStore, Role};
 use serde_json::{Value, json};
@@ -24,14 +25,14 @@ fn token_of(answer: &Answer) -> String {
     link.split_once("#link=").unwrap().1.to_owned()
 }
 
-/// Invites a user: the id, and the link.
+/// Invites a user. Returns the ID and the link.
 fn invite(admin: &Browser, email: &str) -> (String, String) {
     let invited = admin.post("/api/settings/users", &json!({ "email": email }));
     assert_eq!(invited.status, 200, "{}", invited.text);
     (invited.json()["id"].as_str().unwrap().to_owned(), token_of(&invited))
 }
 
-/// The ways to change a user, each of which voids what was issued before it.
+/// Returns the changes of a user; each voids everything issued before it.
 fn corrections<'a>(
     server: &'a Server,
     tenant: &Tenant,
@@ -120,9 +121,9 @@ fn reset_link_and_ticket_are_void_once_the_user_was_corrected() {
     });
 }
 
-/// The link is compared with the user when it is redeemed: a writer that leaves it where it is makes no difference.
+/// The link is compared with the user when it is redeemed, so a change that fails to delete the link is harmless.
 #[test]
-fn link_that_was_left_behind_opens_nothing() {
+fn leftover_link_is_refused() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (_, admin) = server.signed_in(&tenant, "admin@example.com", Role::Admin);
@@ -140,7 +141,7 @@ fn link_that_was_left_behind_opens_nothing() {
 }
 
 #[test]
-fn choice_of_a_tenant_is_void_once_the_account_there_was_changed() {
+fn tenant_choice_is_void_after_the_account_was_changed() {
     on_both(|server| {
         let (acme, globex) = (server.tenant("acme"), server.tenant("globex"));
         let ada = server.person(&acme, "ada@example.com", Role::Member);

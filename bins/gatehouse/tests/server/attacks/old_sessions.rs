@@ -1,4 +1,4 @@
-//! Sessions that began before the policy was made stricter.
+//! Sessions that started before the policy became stricter.
 
 use credentials::{FactorKind, SignInMode};
 use directory::Role;
@@ -37,7 +37,7 @@ fn password_session_ends_with_sso_required() {
 }
 
 #[test]
-fn session_of_a_factor_that_no_longer_counts_owes_another() {
+fn session_with_a_factor_no_longer_accepted_needs_another() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (_, browser) = server.signed_in(&tenant, "ada@example.com", Role::Admin);

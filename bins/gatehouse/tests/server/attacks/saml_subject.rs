@@ -1,4 +1,4 @@
-//! An e-mail address that the identity provider has given to somebody else: the persistent NameID tells them apart.
+//! The identity provider reassigned an e-mail address to another person. The persistent NameID distinguishes them.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ fn sign_in(server: &Server, site: &Site, email: &str, format: &str, name_id: &st
     site.post(&browser.with("Accept", "application/json"), &site.idp.response(&says), &sent.relay_state)
 }
 
-/// The newest refusal: reason and user.
+/// Returns the newest refusal: reason and user.
 fn refusal(server: &Server, site: &Site) -> (String, Option<String>) {
     let last = site.refusals(server).pop().unwrap();
     assert_eq!(last["step"], "ACCOUNT");
@@ -37,7 +37,7 @@ fn is_refused(answer: &Answer) {
 }
 
 #[test]
-fn a_reassigned_address_does_not_open_the_account_of_its_former_owner() {
+fn reassigned_address_cannot_sign_in_as_its_former_owner() {
     on_both(|server: &Server| {
         let site = Site::new(server, "acme");
         let ada = server.person(&site.tenant, ADA, Role::Admin);
@@ -50,8 +50,7 @@ fn a_reassigned_address_does_not_open_the_account_of_its_former_owner() {
         };
         assert_eq!(pins(server).count(), 1);
 
-        // The address was given to somebody else, who has a NameID of their own, or makes the browser ask for another
-        // format.
+        // The new owner of the address has another NameID, or makes the browser request another format.
         for (format, name_id) in [
             (PERSISTENT, "id-of-eve"),
             (PERSISTENT, "ID-OF-ADA"),
@@ -65,20 +64,20 @@ fn a_reassigned_address_does_not_open_the_account_of_its_former_owner() {
             assert_eq!(refusal(server, &site), expected, "{format} {name_id}");
         }
         is_refused(&site.sign_in(server, &server.browser().with("Accept", "application/json"), ADA));
-        // Nothing of the refusals is pinned.
+        // Refused NameIDs are not pinned.
         assert_eq!(pins(server).count(), 1);
         assert_eq!(sign_in(server, &site, ADA, PERSISTENT, "id-of-ada").status, 303);
     });
 }
 
 #[test]
-fn a_nameid_of_one_user_does_not_open_the_account_of_another() {
+fn nameid_of_one_user_cannot_sign_in_as_another() {
     on_both(|server: &Server| {
         let site = Site::new(server, "acme");
         server.person(&site.tenant, ADA, Role::Member);
         let bob = server.person(&site.tenant, BOB, Role::Admin);
         assert_eq!(sign_in(server, &site, ADA, PERSISTENT, "id-of-ada").status, 303);
-        // Ada's address at the identity provider is now Bob's.
+        // At the identity provider, Ada's address is now Bob's.
         is_refused(&sign_in(server, &site, BOB, PERSISTENT, "id-of-ada"));
         let expected = ("SUBJECT_OF_ANOTHER_USER".to_owned(), Some(bob.id.to_string()));
         assert_eq!(refusal(server, &site), expected);
@@ -115,7 +114,7 @@ fn an_administrator_confirms_a_changed_nameid() {
         assert_eq!(sign_in(server, &site, ADA, PERSISTENT, "new").status, 303);
         is_refused(&sign_in(server, &site, ADA, PERSISTENT, "old"));
 
-        // A deleted user leaves nothing behind: the address of a new one starts anew.
+        // Deleting a user deletes the pinned NameID: a new user with the address gets a new one.
         let gone = server
             .proved(&site.admin, "USER_ADMIN_CHANGE")
             .delete(&format!("/api/settings/users/{}", ada.id));
@@ -152,7 +151,7 @@ fn a_connection_test_shows_a_changed_nameid_and_pins_nothing() {
 }
 
 #[test]
-fn ten_thousand_groups_sign_in_and_one_more_does_not() {
+fn response_with_more_than_ten_thousand_groups_is_refused() {
     on_both(|server: &Server| {
         let site = Site::new(server, "acme");
         server.person(&site.tenant, ADA, Role::Member);
@@ -169,7 +168,7 @@ fn ten_thousand_groups_sign_in_and_one_more_does_not() {
 }
 
 #[test]
-fn a_domain_without_its_record_is_unverified_after_a_week() {
+fn domain_without_its_record_loses_verification_after_a_week() {
     on_both(|server: &Server| {
         let site = Site::new(server, "acme");
         let shown = || site.admin.get("/api/settings/domains").json()["domains"][0].clone();
@@ -181,29 +180,29 @@ fn a_domain_without_its_record_is_unverified_after_a_week() {
 
         let count =
             |action: &str| server.entries(&site.tenant).iter().filter(|one| one.action == action).count();
-        // Another instance looks as soon as it starts.
+        // A second instance checks as soon as it starts.
         let days = |days: u64, done: &dyn Fn() -> bool| {
             server.env.advance(Duration::from_hours(24 * days));
             server.second(|_| eventually(done));
         };
         let nothing_due = || server.due_domains() == 0;
 
-        // A month later the record is there, and a month after that too.
+        // The record is still there after one month and after two.
         days(31, &nothing_due);
         days(31, &nothing_due);
         assert_eq!(count("ACCOUNT_DOMAIN_PROOF_LOST"), 0);
-        // A DNS that gives no answer takes nothing away, however long.
+        // Without a DNS response the domain stays verified, however long that lasts.
         server.dns.fail(name);
         days(31, &nothing_due);
         days(31, &nothing_due);
         assert_eq!((count("ACCOUNT_DOMAIN_PROOF_LOST"), count("ACCOUNT_DOMAIN_UNVERIFIED")), (0, 0));
-        // Somebody else's record is none.
+        // A record with another tenant's token does not count.
         server.dns.set(name, &["gatehouse-domain-verification=aaaa"]);
         days(31, &|| count("ACCOUNT_DOMAIN_PROOF_LOST") == 1);
         days(2, &nothing_due);
         server.dns.set(name, &[value]);
         days(2, &nothing_due);
-        // It was there again: the week starts anew.
+        // The record was back in between, so the week starts again.
         server.dns.set(name, &[]);
         days(31, &|| count("ACCOUNT_DOMAIN_PROOF_LOST") == 2);
         days(6, &nothing_due);

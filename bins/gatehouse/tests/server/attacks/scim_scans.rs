@@ -1,4 +1,4 @@
-//! One SCIM token sends searches that no index answers, to stop the reads of all tenants.
+//! One SCIM token sends searches that cannot use an index, to delay reads of all tenants.
 
 use std::{
     io::Write,
@@ -14,19 +14,19 @@ use crate::support::{Answer, Caller, Process, Running, ada};
 
 const USERS: &str = "/api/scim/v2/Users";
 const SEARCH: &str = "/api/scim/v2/Users/.search";
-/// Users of the attacker: the heaviest search that is accepted looks at them for much longer than its deadline.
+/// Users of the attacker. The most expensive accepted search takes much longer on them than its deadline.
 const MANY: usize = 8_000;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A server with two tenants, one of which attacks.
 struct Scene {
-    /// Kept for its drop.
+    /// Kept for its `Drop`.
     _process: Process,
     server: Running,
     attacker: Caller,
     token: String,
     neighbour: Caller,
-    /// A user of the neighbour.
+    /// A user of the other tenant.
     user: String,
 }
 
@@ -46,7 +46,7 @@ impl Scene {
         Self { _process: process, server, attacker, token, neighbour, user: format!("{USERS}/{user}") }
     }
 
-    /// The metric of this name, with labels.
+    /// Returns the value of a metric, by name and labels.
     fn metric(&self, name: &str) -> u64 {
         let text = Caller::anonymous(self.server.address).get("/metrics").text;
         let line =
@@ -62,7 +62,7 @@ impl Scene {
         self.metric(&format!("gatehouse_database_scans_total{{outcome=\"{outcome}\"}}"))
     }
 
-    /// Sends a search and does not wait for its answer.
+    /// Sends a search without waiting for its response.
     fn begin(&self) -> TcpStream {
         let body = search().to_string();
         let mut stream = TcpStream::connect(self.server.address).unwrap();
@@ -77,7 +77,7 @@ impl Scene {
         stream
     }
 
-    /// Runs an attack while the neighbour reads one user over and over: every read is answered.
+    /// Runs an attack while the other tenant repeatedly reads one user. Every read must succeed.
     fn beside_a_neighbour<T>(&self, attack: impl FnOnce() -> T) -> T {
         let over = AtomicBool::new(false);
         std::thread::scope(|scope| {
@@ -96,7 +96,7 @@ impl Scene {
         })
     }
 
-    /// How long the neighbour's read of one user takes.
+    /// Returns how long the other tenant's read of one user takes.
     fn read(&self) -> Duration {
         let start = Instant::now();
         let answer = self.neighbour.get(&self.user);
@@ -110,7 +110,7 @@ fn p99(mut times: Vec<Duration>) -> Duration {
     times[times.len() * 99 / 100]
 }
 
-/// The heaviest search that is accepted: no value matches, so each is compared with each text.
+/// Returns the most expensive accepted search: no value matches, so each is compared with each text.
 fn search() -> Value {
     let terms: Vec<_> = (0..16).map(|n| format!(r#"phoneNumbers[value co "x{n}"]"#)).collect();
     json!({ "filter": terms.join(" or ") })
@@ -132,7 +132,7 @@ fn on_both(test: impl Fn(&Scene)) {
 }
 
 #[test]
-fn filter_with_too_many_comparisons_of_values_is_refused_unread() {
+fn filter_with_too_many_comparisons_is_refused_before_running() {
     let process = Process::on(Kind::Sqlite, &[]);
     let token = process.tenant("attacker");
     let server = process.serve();
@@ -161,7 +161,7 @@ fn search_past_its_deadline_is_stopped_and_says_what_is_indexed() {
         assert!(took >= Duration::from_secs(2) && took < Duration::from_secs(6), "{took:?}");
         until("the database has stopped", || scene.running() == 0);
         assert_eq!(scene.ended("too_long"), 1);
-        // Its connection is as good as before.
+        // The connection is usable afterwards.
         let found = scene.attacker.get(&format!("{USERS}?filter=userName+co+%22heavy7%22&count=0"));
         assert_eq!(found.status, 200, "{}", found.text);
         assert!(found.json()["totalResults"].as_u64().unwrap() > 1_000);
@@ -169,7 +169,7 @@ fn search_past_its_deadline_is_stopped_and_says_what_is_indexed() {
 }
 
 #[test]
-fn third_search_of_a_tenant_waits_a_second_and_is_then_told_to_come_back() {
+fn third_concurrent_search_of_a_tenant_is_refused_after_waiting_a_second() {
     on_both(|scene| {
         let calm = (0..500).map(|_| scene.read()).collect();
         println!("without an attack p99 {:?}", p99(calm));
@@ -196,7 +196,7 @@ fn search_ends_when_its_client_is_gone() {
             until("two run", || scene.running() == 2);
             let start = Instant::now();
             drop(all);
-            // Those that waited may get a turn before they are dropped, too.
+            // Queued searches may still get a turn before they are dropped.
             let waiting = || scene.metric("gatehouse_database_waiting{for=\"scan\"}");
             until("none runs or waits", || scene.running() + waiting() == 0);
             assert!(
@@ -207,7 +207,7 @@ fn search_ends_when_its_client_is_gone() {
         });
         assert!(scene.ended("abandoned") >= 2);
         assert_eq!(scene.ended("too_long"), 0);
-        // Nobody's turn is lost.
+        // No turn is lost.
         let found = scene.attacker.get(&format!("{USERS}?filter=userName+co+%22heavy7%22&count=0"));
         assert_eq!(found.status, 200, "{}", found.text);
     });

@@ -1,4 +1,4 @@
-//! Elements that say nothing: an e-mail without an address must be neither stored nor answered.
+//! Elements without a value: an e-mail without an address must be neither stored nor returned.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use crate::support::{Server, on_both};
 const USERS: &str = "/api/scim/v2/Users";
 
 #[test]
-fn an_element_without_a_value_is_dropped_on_the_way_in() {
+fn elements_without_a_value_are_not_stored() {
     on_both(|server: &Server| {
         let tenant = server.tenant("acme");
         let work = json!({ "value": "ada@example.com", "type": "work", "primary": true });
@@ -44,7 +44,7 @@ fn an_element_without_a_value_is_dropped_on_the_way_in() {
             only_work(&read());
         }
 
-        // Entra builds one element by several operations; with a value it stays.
+        // Entra builds one element with several operations; once it has a value it is stored.
         let built = json!([
             { "op": "Add", "path": "emails[type eq \"home\"].display", "value": "Home" },
             { "op": "Add", "path": "emails[type eq \"home\"].value", "value": "home@example.com" },
@@ -52,7 +52,7 @@ fn an_element_without_a_value_is_dropped_on_the_way_in() {
         assert_eq!(tenant.scim.operations(&path, &built).status, 200);
         let home = json!({ "value": "home@example.com", "display": "Home", "type": "home" });
         assert_eq!(read()["emails"][1], home);
-        // What is removed is still named by any part of it.
+        // The elements to remove may still be identified by any of their attributes.
         let removed = json!([{ "op": "remove", "path": "emails", "value": [{ "type": "home" }] }]);
         assert_eq!(tenant.scim.operations(&path, &removed).status, 200);
         only_work(&read());

@@ -1,4 +1,4 @@
-//! Bodies that are begun and not sent: they must cost others nothing.
+//! Attackers start bodies and never finish them. This must not affect other clients.
 
 use std::{
     io::Write,
@@ -14,10 +14,10 @@ use super::sockets::{address, ask, begin, has_ended, read_to_end};
 use crate::support::{Caller, ORIGIN, PASSWORD, Process, Server, eventually};
 
 const USERS: &str = "/api/scim/v2/Users";
-/// Bodies that one address may keep waiting.
+/// Maximum unfinished bodies per address.
 const WAITING: usize = 64;
 
-/// A sign-in whose body is announced, and of which one byte comes.
+/// A sign-in that announces a body and sends one byte of it.
 const BEGUN: &[u8] = b"POST /api/auth/sign-in HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n\
     Content-Length: 100\r\n\r\n{";
 
@@ -41,14 +41,14 @@ fn create(from: Ipv4Addr, to: SocketAddr, token: &str, name: &str, padding: usiz
     ask(from, to, format!("{head}{body}").as_bytes())
 }
 
-/// A metric's value, by its name with labels.
+/// Returns the value of a metric, by name and labels.
 fn metric(address: SocketAddr, name: &str) -> f64 {
     let text = Caller::anonymous(address).get("/metrics").text;
     let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ').map(str::to_owned));
     line.unwrap_or_else(|| panic!("{name} is not in\n{text}")).parse().unwrap()
 }
 
-/// A server with as many slots as it has by default on two processors.
+/// Starts a server with the default number of slots for two processors, on each database.
 fn each_database(settings: &[(&str, &str)], test: impl Fn(&Server)) {
     for kind in Kind::ALL {
         println!("on {kind:?}");
@@ -57,7 +57,7 @@ fn each_database(settings: &[(&str, &str)], test: impl Fn(&Server)) {
 }
 
 #[test]
-fn one_address_stops_nobody_elses_sign_in() {
+fn unfinished_bodies_of_one_address_do_not_block_others_sign_in() {
     each_database(&[], |server| {
         let tenant = server.tenant("acme");
         let person = server.person(&tenant, "ada@example.com", Role::Member);
@@ -70,7 +70,7 @@ fn one_address_stops_nobody_elses_sign_in() {
             let answer = create(Ipv4Addr::LOCALHOST, server.address, &tenant.token, &name, 100_000);
             assert!(answer.starts_with("HTTP/1.1 201"), "{answer}");
         }
-        // Those that wait are ended, too: the server does not wait longer than 5 s for a sign-in.
+        // Unfinished requests are ended, too: the server waits at most 5 s for the body of a sign-in.
         let start = Instant::now();
         let mut refused = 0;
         for mut one in slow {
@@ -89,8 +89,8 @@ fn one_address_stops_nobody_elses_sign_in() {
 }
 
 #[test]
-fn two_hundred_addresses_get_nobody_else_refused() {
-    // 8 MiB are 512 waiting bodies: fewer than these.
+fn unfinished_bodies_of_200_addresses_do_not_get_others_refused() {
+    // 8 MiB allow 512 unfinished bodies, fewer than the attack has.
     each_database(&[("max_body_memory_mib", "8")], |server| {
         let tenant = server.tenant("acme");
         let person = server.person(&tenant, "ada@example.com", Role::Member);
@@ -101,7 +101,7 @@ fn two_hundred_addresses_get_nobody_else_refused() {
             let answer = sign_in(Ipv4Addr::LOCALHOST, server.address, &person.email);
             assert!(answer.contains("SIGNED_IN"), "sign-in {number}: {answer}");
             let name = format!("user-{number}");
-            // Less than a fair share of the memory: 8 MiB for 201 addresses.
+            // Less than a fair share of the memory: 8 MiB divided by 201 addresses.
             let answer = create(Ipv4Addr::LOCALHOST, server.address, &tenant.token, &name, 20_000);
             assert!(answer.starts_with("HTTP/1.1 201"), "{answer}");
         }
@@ -112,7 +112,7 @@ fn two_hundred_addresses_get_nobody_else_refused() {
 }
 
 #[test]
-fn half_sent_bodies_hold_no_more_memory_than_their_bound() {
+fn unfinished_bodies_stay_within_the_memory_limit() {
     let process = Process::on(Kind::Sqlite, &[]);
     let token = process.tenant("acme");
     let server = process.serve();
@@ -129,7 +129,7 @@ fn half_sent_bodies_hold_no_more_memory_than_their_bound() {
         slow.push(begin(address(number % 10), server.address, &half));
         most = most.max(resident_kib(server.child.id()));
     }
-    // The last bodies may still be on their way.
+    // The last bodies may still be in transit.
     let refused = "gatehouse_http_bodies_refused_total{reason=\"memory\"}";
     eventually(|| metric(server.address, refused) >= 1.0);
     assert!(metric(server.address, "gatehouse_http_bodies_bytes") <= 64.0 * 1024.0 * 1024.0);
@@ -141,7 +141,7 @@ fn half_sent_bodies_hold_no_more_memory_than_their_bound() {
 }
 
 #[test]
-fn clients_of_one_ipv6_network_are_one_address() {
+fn clients_of_one_ipv6_network_count_as_one_address() {
     let settings = [("trusted_proxies", "127.0.0.0/8"), ("max_bodies_per_address", "4")];
     let server = Server::start(Kind::Sqlite, &settings);
     let begun = |client: &str| {
@@ -159,7 +159,7 @@ fn clients_of_one_ipv6_network_are_one_address() {
 }
 
 #[test]
-fn sign_in_takes_small_bodies_alone() {
+fn sign_in_accepts_only_small_bodies() {
     each_database(&[], |server| {
         let large = json!({ "email": "a@example.com", "password": "p".repeat(16 * 1024) });
         let caller = server.anonymous().with("Origin", ORIGIN);
@@ -173,7 +173,7 @@ fn sign_in_takes_small_bodies_alone() {
     });
 }
 
-/// Sends chunks until the server closes the connection: how long that took.
+/// Sends chunks until the server closes the connection. Returns how long that took.
 fn chunks_without_end(mut stream: TcpStream) -> Duration {
     let start = Instant::now();
     while stream.write_all(b"400\r\n").and_then(|()| stream.write_all(&[b' '; 1024])).is_ok() {
@@ -186,7 +186,7 @@ fn chunks_without_end(mut stream: TcpStream) -> Duration {
 }
 
 #[test]
-fn a_body_without_end_is_not_read_for_ever() {
+fn endless_body_is_cut_off() {
     let server = Server::start(Kind::Sqlite, &[]);
     let token = server.tenant("acme").token;
     for (method, path, status) in [
@@ -203,7 +203,7 @@ fn a_body_without_end_is_not_read_for_ever() {
         let mut reader = stream.try_clone().unwrap();
         let took = chunks_without_end(stream);
         println!("{method} {path}: closed after {took:?}");
-        // The answer may be lost with the connection, as the client goes on sending.
+        // The response may be lost with the connection, because the client keeps sending.
         let mut answer = Vec::new();
         let _reset = std::io::Read::read_to_end(&mut reader, &mut answer);
         let answer = String::from_utf8_lossy(&answer);

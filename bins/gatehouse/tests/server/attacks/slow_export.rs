@@ -1,4 +1,5 @@
-//! An administrator reads an export as slowly as they can, so that the database keeps everything that changes meanwhile.
+//! An administrator reads an export as slowly as possible, so that the database must keep everything that changes
+//! meanwhile.
 
 use std::{
     io::{Read, Write},
@@ -29,7 +30,7 @@ fn fill(server: &Server, tenant: &Tenant, count: usize) {
     }
 }
 
-/// Asks for an export and reads no more than the status.
+/// Requests an export and reads only the status.
 fn stalled(server: &Server, browser: &Browser) -> TcpStream {
     let mut stream = TcpStream::connect(server.address).unwrap();
     let (session, sid) = (browser.cookie("authjs.session-token"), browser.cookie("as_sid"));
@@ -54,7 +55,7 @@ fn until(what: &str, is: impl Fn() -> bool) {
 }
 
 #[test]
-fn export_that_is_read_slowly_ends_and_the_log_of_writes_is_small_again() {
+fn slow_export_is_ended_and_the_write_ahead_log_shrinks() {
     for kind in Kind::ALL {
         let server = Server::start(kind, &[("audit_export_seconds", "6")]);
         let tenant = server.tenant("acme");
@@ -78,11 +79,11 @@ fn export_that_is_read_slowly_ends_and_the_log_of_writes_is_small_again() {
         if kind == Kind::Sqlite {
             until("the write-ahead log is small", || wal_bytes().unwrap() <= 8 * MIB);
         }
-        // The connection is cut: what was sent is not taken for the whole.
+        // The connection is cut, so that the client does not take a partial file for the whole.
         let mut rest = Vec::new();
         let _reset = stream.read_to_end(&mut rest);
         assert!(!rest.ends_with(b"\r\n0\r\n\r\n"), "no last chunk");
-        // Another export may begin.
+        // Another export can start.
         assert_eq!(admin.get(&format!("{LOG}/export?action=ACCOUNT_SESSION_STARTED")).status, 200);
     }
 }

@@ -1,4 +1,4 @@
-//! Sockets of many client addresses: the whole of 127.0.0.0/8 is this machine.
+//! Sockets with many client addresses, using the whole of 127.0.0.0/8.
 
 use std::{
     io::{ErrorKind, Read, Write},
@@ -8,16 +8,16 @@ use std::{
 
 use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
 
-/// How long an answer may take.
+/// Timeout of a response.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The client address of this number, none of which is 127.0.0.1.
+/// Returns the client address with this number; never 127.0.0.1.
 pub(super) fn address(number: usize) -> Ipv4Addr {
     let [high, low] = u16::try_from(number).unwrap().to_be_bytes();
     Ipv4Addr::new(127, 1, high, low)
 }
 
-/// A connection from this address.
+/// Connects from this address.
 pub(super) fn open(from: Ipv4Addr, to: SocketAddr) -> TcpStream {
     let socket = socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
     bind(&socket, &SocketAddrV4::new(from, 0)).unwrap();
@@ -27,20 +27,20 @@ pub(super) fn open(from: Ipv4Addr, to: SocketAddr) -> TcpStream {
     stream
 }
 
-/// A connection from this address on which `bytes` were sent.
+/// Connects from this address and sends `bytes`.
 pub(super) fn begin(from: Ipv4Addr, to: SocketAddr, bytes: &[u8]) -> TcpStream {
     let mut stream = open(from, to);
-    // The server may refuse, and close, before it has read everything.
+    // The server may refuse and close before it has read everything.
     let _refused = stream.write_all(bytes);
     stream
 }
 
-/// One request on a connection of its own: everything that is answered until the connection is closed.
+/// Sends a request on a new connection and returns everything that the server sends until it closes.
 pub(super) fn ask(from: Ipv4Addr, to: SocketAddr, bytes: &[u8]) -> String {
     read_to_end(&mut begin(from, to, bytes))
 }
 
-/// What the server answers until it closes the connection.
+/// Returns everything that the server sends until it closes the connection.
 pub(super) fn read_to_end(stream: &mut TcpStream) -> String {
     let mut answer = Vec::new();
     if let Err(error) = stream.read_to_end(&mut answer) {
@@ -49,7 +49,7 @@ pub(super) fn read_to_end(stream: &mut TcpStream) -> String {
     String::from_utf8_lossy(&answer).into_owned()
 }
 
-/// Whether the server has closed the connection or answered on it, without waiting for it.
+/// Returns whether the server has already closed the connection or responded on it.
 pub(super) fn has_ended(stream: &TcpStream) -> bool {
     stream.set_nonblocking(true).unwrap();
     let peeked = stream.peek(&mut [0]);

@@ -1,5 +1,6 @@
-//! A reset that has begun leaves the thief of a password everything until it is redeemed; and whoever redeems it takes the
-//! notice that the owner should see.
+//! A password reset must end an attacker's access at once, not when it is redeemed. An attacker who redeems the link
+//! must not
+//! consume the notice that the owner should see.
 
 use directory::Role;
 use serde_json::{Value, json};
@@ -27,13 +28,13 @@ fn reset_ends_sessions_and_the_old_password_at_once() {
         let first = reset();
         is(&thief.get("/api/me"), 401, "SESSION_REVOKED");
         is(&server.browser().sign_in(&user.email, user.password), 401, "INVALID_CREDENTIALS");
-        // It stays a reset, of an hour, when it is begun again.
+        // A repeated reset replaces the first link and is valid for an hour.
         let second = reset();
         is(&redeem(&first, NEW), 401, "LINK_INVALID");
         server.env.advance(std::time::Duration::from_hours(1));
         is(&redeem(&second, NEW), 401, "LINK_INVALID");
 
-        // Whoever has the link is told, and the owner all the same.
+        // The user who redeems the link gets the notice, and the owner gets it at the next sign-in as well.
         let redeemed = redeem(&reset(), NEW).json();
         assert_eq!(redeemed, json!({ "status": "SIGNED_IN", "notice": "PASSWORD_RESET" }));
         let owner = || server.browser().sign_in(&user.email, NEW).json();

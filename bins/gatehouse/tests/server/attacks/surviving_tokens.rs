@@ -1,4 +1,4 @@
-//! Somebody who had an account for a moment keeps a personal access token of it, through every recovery.
+//! An attacker had access to an account for a moment, and keeps a personal access token of it through every recovery.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ fn is(answer: &Answer, status: u16, code: &str) {
     assert_eq!((answer.status, &answer.json()["code"]), (status, &json!(code)), "{}", answer.text);
 }
 
-/// Mints a token: who has it, and its id.
+/// Creates a token. Returns a client with it, and its ID.
 fn mint(server: &Server, browser: &Browser, scopes: &[&str]) -> (Caller, String) {
     let made = browser.post("/api/me/tokens", &json!({ "name": "kept", "scopes": scopes }));
     assert_eq!(made.status, 200, "{}", made.text);
@@ -21,7 +21,7 @@ fn mint(server: &Server, browser: &Browser, scopes: &[&str]) -> (Caller, String)
 }
 
 #[test]
-fn every_recovery_revokes_the_tokens_and_says_how_many() {
+fn every_recovery_revokes_the_tokens_and_returns_their_number() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (_, admin) = server.signed_in(&tenant, "admin@example.com", Role::Admin);
@@ -59,7 +59,7 @@ fn every_recovery_revokes_the_tokens_and_says_how_many() {
 }
 
 #[test]
-fn changed_password_revokes_the_tokens_where_that_is_asked_for() {
+fn password_change_revokes_the_tokens_on_request() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (user, browser) = server.signed_in(&tenant, "ada@example.com", Role::Member);
@@ -77,7 +77,7 @@ fn changed_password_revokes_the_tokens_where_that_is_asked_for() {
 }
 
 #[test]
-fn administrators_see_and_revoke_the_tokens_of_their_people() {
+fn administrators_list_and_revoke_the_tokens_of_their_users() {
     on_both(|server| {
         let (tenant, other) = (server.tenant("acme"), server.tenant("globex"));
         let (admin_user, admin) = server.signed_in(&tenant, "admin@example.com", Role::Admin);
@@ -116,7 +116,7 @@ fn token_that_writes_needs_a_recent_sign_in_or_step_up() {
             is(&ask(scope), 401, "REAUTH_REQUIRED");
         }
         assert_eq!(ask("read:hcm").status, 200, "reading asks for nothing");
-        // A step-up of any purpose will do, used or not.
+        // A step-up for any purpose counts, consumed or not.
         server.proof(&left_open, "PAYROLL_SEAL");
         assert_eq!(ask("write:profile").status, 200);
         server.env.advance(Duration::from_mins(11));
@@ -125,7 +125,7 @@ fn token_that_writes_needs_a_recent_sign_in_or_step_up() {
 }
 
 #[test]
-fn policy_limits_new_tokens_and_those_there_are() {
+fn policy_limits_new_and_existing_tokens() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (_, admin) = server.signed_in(&tenant, "admin@example.com", Role::Admin);
@@ -153,13 +153,14 @@ fn policy_limits_new_tokens_and_those_there_are() {
         let changed = server.entry(&tenant, "ACCOUNT_SIGN_IN_POLICY_CHANGED").metadata;
         assert_eq!(changed, r#"{"changed":["pat.maxDays","pat.allowedScopes"]}"#);
 
-        // The token there is: a scope that is not allowed is gone on the next request, and it ends with its thirtieth day.
+        // Existing token: a scope that is no longer allowed is refused on the next request, and the token expires
+        // after thirty days.
         assert_eq!(old.get("/api/people").json()["reason"], "SCOPE_REQUIRED:read:hcm");
         assert_eq!(old.get("/api/me").json()["id"], user.id.as_str());
         let listed = browser.get("/api/me/tokens").json();
         assert_eq!(listed["tokens"][0]["scopes"], json!(["read:profile"]));
         assert!(listed["tokens"][0]["expiresAt"].is_string());
-        // New ones.
+        // New tokens.
         let ask = |body: Value| browser.post("/api/me/tokens", &body);
         let refused = ask(json!({ "name": "x", "scopes": ["read:hcm"] }));
         assert!(
@@ -171,7 +172,7 @@ fn policy_limits_new_tokens_and_those_there_are() {
         assert!(refused.status == 400 && refused.text.contains("at most 30 days"), "{}", refused.text);
         assert!(ask(json!({ "name": "x", "scopes": ["read:profile"] })).json()["expiresAt"].is_string());
 
-        // A client that does not know of it leaves it alone.
+        // A client that does not know the setting leaves it unchanged.
         let mut known = policy.clone();
         known.as_object_mut().unwrap().remove("pat");
         known["session"]["absoluteDays"] = json!(365);

@@ -1,4 +1,4 @@
-//! The administrator of another tenant makes accounts with the address of somebody else's user.
+//! The administrator of another tenant creates accounts with the address of a victim.
 
 use directory::Role;
 use serde_json::json;
@@ -17,7 +17,7 @@ fn behind_a_proxy(test: impl Fn(&Server, &dyn Fn(&str) -> Browser)) {
     }
 }
 
-/// The sign-ins of the victim's address that a tenant's log tells of.
+/// Counts the sign-ins of the victim's address in a tenant's audit log.
 fn sign_ins(server: &Server, tenant: &Tenant) -> usize {
     let entries = server.entries(tenant);
     entries.iter().filter(|entry| entry.action.starts_with("ACCOUNT_SIGN_IN_")).count()
@@ -49,7 +49,7 @@ fn account_with_another_password_does_not_see_the_right_one() {
         assert_eq!(browser.sign_in(VICTIM, victim.password).json()["status"], "SIGNED_IN");
         assert_eq!(browser.get("/api/me").json()["tenant"]["slug"], "corp");
         assert_eq!(sign_ins(server, &hostile), 0, "another tenant's account was meant");
-        // Where none fits, each tenant that has such an account is told of the attempt.
+        // If no password matches, every tenant with such an account records the attempt.
         assert_eq!(browser.sign_in(VICTIM, "wrong").status, 401);
         assert_eq!(sign_ins(server, &hostile), 1);
     });
@@ -73,9 +73,9 @@ fn known_addresses_stay_protected() {
 }
 
 #[test]
-fn many_accounts_of_one_address_hide_none() {
+fn many_accounts_with_one_address_do_not_hide_any() {
     behind_a_proxy(|server, from| {
-        // Tenants are found in the order of their ids, and these are older.
+        // Tenants are found in the order of their IDs, and these tenants are older.
         for number in 0..8 {
             let hostile = server.tenant(&format!("hostile{number}"));
             let bait = server.person(&hostile, VICTIM, Role::Member);
@@ -90,7 +90,7 @@ fn many_accounts_of_one_address_hide_none() {
 }
 
 #[test]
-fn changed_address_goes_on_signing_in() {
+fn sign_in_works_after_an_address_change() {
     on_both(|server| {
         let corp = server.tenant("corp");
         let victim = server.person(&corp, "old@corp.example", Role::Member);

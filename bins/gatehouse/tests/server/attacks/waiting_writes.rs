@@ -1,5 +1,6 @@
-//! The attacker's write waits for a lock of the database while their credential becomes worth less: PostgreSQL alone runs several
-//! writes at once.
+//! The attacker's write waits for a database lock while their credential loses permissions. Only PostgreSQL runs
+//! several
+//! writes concurrently.
 
 use directory::{PeopleStore, Person, Role};
 use serde_json::json;
@@ -8,8 +9,9 @@ use tokio::sync::oneshot;
 
 use crate::support::{Browser, Server, Tenant, eventually};
 
-/// Does `act` while another unit of work holds the tenant's row, and answers its status once that unit has changed the user
-/// and ended.
+/// Runs `act` while another transaction locks the tenant's row. Returns its status after that transaction has changed
+/// the user
+/// and committed.
 fn while_waiting(
     server: &Server,
     tenant: &Tenant,
@@ -69,14 +71,14 @@ impl Attack {
 }
 
 #[test]
-fn a_write_that_waited_is_refused_once_its_author_was_demoted_or_disabled() {
+fn waiting_write_of_a_demoted_or_disabled_user_is_refused() {
     let attack = Attack::new();
     let (status, answer) = attack.webhook_while(|person| person.role = Role::Member);
     assert_eq!((status, &answer["reason"]), (403, &json!("ROLE_REQUIRED")), "{answer}");
     let attack = Attack::new();
     let (status, answer) = attack.webhook_while(|person| person.active = false);
     assert_eq!((status, &answer["code"]), (401, &json!("ACCOUNT_DISABLED")), "{answer}");
-    // Where nothing is taken away, waiting harms nobody.
+    // If the user loses no permission, the write succeeds.
     let attack = Attack::new();
     let (status, answer) = attack.webhook_while(|person| person.title = Some("Root".into()));
     assert_eq!(status, 200, "{answer}");

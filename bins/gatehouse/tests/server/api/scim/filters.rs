@@ -1,4 +1,4 @@
-//! Filters over HTTP: their reach and their limits.
+//! Filters over HTTP: their operators and limits.
 
 use std::{
     io::{Read, Write},
@@ -18,7 +18,7 @@ fn search(scim: &Caller, filter: &str) -> (u16, Value) {
 }
 
 #[test]
-fn every_operator_is_answered_by_the_database() {
+fn every_filter_operator_works() {
     on_both(|server| {
         let scim = server.tenant("acme").scim;
         scim.post(USERS, &ada());
@@ -47,7 +47,7 @@ fn every_operator_is_answered_by_the_database() {
             let names: Vec<_> = names.iter().map(|user| user["userName"].as_str().unwrap()).collect();
             assert_eq!(names, expected, "{filter}");
         }
-        // In an address, with + for a space and names in any case, as Entra sends them.
+        // In a URL, with + for a space and names in any case, as Entra sends it.
         let found =
             scim.get(&format!("{USERS}?filter=Emails[Type+eq+%22work%22].Value+EQ+%22ada%40example.com%22"));
         assert_eq!(found.json()["totalResults"], 1);
@@ -55,7 +55,7 @@ fn every_operator_is_answered_by_the_database() {
 }
 
 #[test]
-fn nested_and_long_filters_are_answered() {
+fn nested_and_long_filters_are_accepted() {
     on_both(|server| {
         let scim = server.tenant("acme").scim;
         scim.post(USERS, &ada());
@@ -86,14 +86,14 @@ fn hostile_filters_are_refused_at_once() {
             let (status, body) = search(&scim, &filter);
             let took = started.elapsed();
             assert_eq!((status, &body["scimType"]), (400, &json!("invalidFilter")), "{name}: {body}");
-            // The bar, 5 ms, is measured by the bench: here a slow machine must not fail.
+            // The benchmark measures the target of 5 ms; here a slow machine must not fail.
             assert!(took < Duration::from_millis(500), "{name} took {took:?}");
         }
     });
 }
 
 #[test]
-fn a_filter_too_long_for_an_address_is_refused_by_the_http_layer() {
+fn filter_too_long_for_a_url_is_refused_by_the_http_layer() {
     on_both(|server| {
         let mut stream = TcpStream::connect(server.address).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
@@ -108,7 +108,7 @@ fn a_filter_too_long_for_an_address_is_refused_by_the_http_layer() {
 }
 
 #[test]
-fn pages_by_cursor_walk_through_a_filtered_list() {
+fn cursor_pages_cover_a_filtered_list() {
     on_both(|server| {
         let scim = server.tenant("acme").scim;
         for n in 0..7 {

@@ -4,9 +4,9 @@ use store::testing::Kind;
 const USERS: &str = "/api/scim/v2/Users";
 
 #[test]
-fn a_tenant_that_asks_too_often_waits_and_others_do_not() {
+fn rate_limit_applies_only_to_the_tenant_that_exceeds_it() {
     for kind in Kind::ALL {
-        // The tests' tenants are of the tier in the middle.
+        // The tests' tenants are in the middle tier.
         let server = Server::start(kind, &[("scim_rates", "1,2,1000")]);
         let (eager, patient) = (server.tenant("eager"), server.tenant("patient"));
         let answers: Vec<_> = (0..8).map(|_| eager.scim.get(USERS)).collect();
@@ -24,7 +24,7 @@ fn a_tenant_that_asks_too_often_waits_and_others_do_not() {
         assert_eq!(patient.scim.get(USERS).status, 200);
         assert_eq!(eager.scim.bearer("nonsense").get(USERS).status, 401, "credentials come first");
         assert_eq!(server.anonymous().get("/api/scim/v2/ServiceProviderConfig").status, 200);
-        // It waits as it was told to, and is let in again.
+        // After `Retry-After` the tenant is served again.
         let told = refused[0].header("retry-after").parse().unwrap();
         std::thread::sleep(std::time::Duration::from_secs(told));
         assert_eq!(eager.scim.get(USERS).status, 200);
@@ -32,7 +32,7 @@ fn a_tenant_that_asks_too_often_waits_and_others_do_not() {
 }
 
 #[test]
-fn the_usual_rates_bear_a_sync() {
+fn default_rates_allow_a_full_sync() {
     on_both(|server| {
         let scim = server.tenant("acme").scim;
         assert!((0..300).all(|_| scim.get("/api/scim/v2/ResourceTypes").status == 200));

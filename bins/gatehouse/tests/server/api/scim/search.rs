@@ -11,7 +11,7 @@ fn ids(list: &Value) -> Vec<String> {
 }
 
 #[test]
-fn a_search_is_a_list_by_a_body() {
+fn search_lists_users_by_the_parameters_in_its_body() {
     on_both(|server| {
         let scim = server.tenant("acme").scim;
         let made = scim.post(USERS, &ada()).json();
@@ -40,7 +40,7 @@ fn a_search_is_a_list_by_a_body() {
 }
 
 #[test]
-fn a_search_at_the_root_is_over_both() {
+fn root_search_covers_users_and_groups() {
     on_both(|server| {
         let scim = server.tenant("acme").scim;
         let users: Vec<_> = (0..5)
@@ -64,7 +64,7 @@ fn a_search_at_the_root_is_over_both() {
         assert_eq!(total("not (userName pr)"), 3);
         assert_eq!(scim.post(SEARCH, &json!({ "filter": "shoeSize pr" })).status, 400);
 
-        // What groups alone fill is the last page when nobody follows, and not when somebody does.
+        // A page filled by groups alone is the last one if no user follows, and has a cursor if one does.
         let cursor = |filter: &str| {
             let page = scim.post(SEARCH, &json!({ "filter": filter, "cursor": "", "count": 1 })).json();
             let body = json!({ "filter": filter, "cursor": page["nextCursor"], "count": 2 });

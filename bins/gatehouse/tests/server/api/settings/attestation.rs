@@ -1,4 +1,4 @@
-//! Which authenticators may be enrolled.
+//! The attestation policy.
 
 use std::rc::Rc;
 
@@ -17,11 +17,11 @@ use crate::{
 const POLICY: &str = "/api/settings/attestation-policy";
 const TEST: &str = "/api/settings/attestation-policy/test";
 const IMPACT: &str = "/api/settings/attestation-policy/impact";
-/// A YubiKey 5 FIPS, a YubiKey 5, Windows Hello with a TPM, and Google's password manager.
+/// AAGUIDs of a YubiKey 5 FIPS, a YubiKey 5, Windows Hello with a TPM, and Google Password Manager.
 const FIPS: &str = "73bb0cd4-e502-49b8-9c6f-b59445bf720b";
 const HARDWARE: &str = "cb69481e-8ff7-4039-93ec-0a2729a154a8";
 const WINDOWS: &str = "08987058-cadc-4b81-b6e1-30de50dcbe96";
-/// What authenticators say that do not say what they are.
+/// AAGUID of authenticators that do not disclose their model.
 const NOTHING: &str = "00000000-0000-0000-0000-000000000000";
 const GOOGLE: &str = "ea9b8d66-4d01-1d21-3ce4-b6b48cb575d4";
 
@@ -29,7 +29,7 @@ fn is(answer: &Answer, status: u16, code: &str) {
     assert_eq!((answer.status, &answer.json()["code"]), (status, &json!(code)), "{}", answer.text);
 }
 
-/// On, with these members otherwise.
+/// Returns an enabled policy with these changed members.
 #[expect(clippy::needless_pass_by_value, reason = "written where it is called")]
 fn on(more: Value) -> Value {
     let mut body = json!({
@@ -48,7 +48,7 @@ fn bytes(aaguid: &str) -> [u8; 16] {
     aaguid.parse::<attestation::Aaguid>().unwrap().0
 }
 
-/// A security key of this make.
+/// Returns a security key of this model.
 fn key(aaguid: &str) -> Authenticator {
     let mut device = Authenticator::new();
     device.aaguid = bytes(aaguid);
@@ -63,7 +63,7 @@ fn set(server: &Server, admin: &Browser, policy: &Value) -> Value {
     answer.json()
 }
 
-/// Somebody new who enrols this.
+/// Enrols this passkey for a new user.
 fn newcomer(server: &Server, tenant: &Tenant, device: &mut Authenticator) -> (Browser, Answer) {
     let email = format!("{}@example.com", UserId::new(&*server.env).key());
     let (_, browser) = server.signed_in(tenant, &email, Role::Member);
@@ -72,7 +72,7 @@ fn newcomer(server: &Server, tenant: &Tenant, device: &mut Authenticator) -> (Br
 }
 
 #[test]
-fn it_is_read_by_everybody_and_set_by_administrators_with_a_proof() {
+fn everybody_reads_the_policy_and_administrators_change_it_with_a_step_up() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (_, admin) = server.signed_in(&tenant, "ada@example.com", Role::Admin);
@@ -115,7 +115,7 @@ fn it_is_read_by_everybody_and_set_by_administrators_with_a_proof() {
         let kept = on(json!({ "allowedGroups": ["FIPS_HARDWARE", "HARDWARE"], "allowedAaguids": [WINDOWS] }));
         assert_eq!(put, json!({ "policy": kept, "enrolled": 0, "refused": 0, "makes": [], "passkeys": [] }));
         assert_eq!(member.get(POLICY).json()["policy"], kept);
-        // The same again changes nothing; as many makes as may be are kept.
+        // Setting the same policy again changes nothing. The maximum number of models is accepted.
         assert_eq!(proved().put(POLICY, &wanted).status, 200);
         assert_eq!(proved().put(POLICY, &on(json!({ "allowedAaguids": many(1000) }))).status, 200);
         let changes: Vec<_> = server
@@ -130,7 +130,7 @@ fn it_is_read_by_everybody_and_set_by_administrators_with_a_proof() {
             "{}",
             changes[1]
         );
-        // Another tenant has a policy of its own.
+        // Another tenant has its own policy.
         let other = server.tenant("other");
         let (_, stranger) = server.signed_in(&other, "eve@example.com", Role::Admin);
         assert_eq!(stranger.get(POLICY).json()["policy"]["mode"], "OFF");
@@ -142,7 +142,7 @@ fn many(count: u32) -> Vec<String> {
 }
 
 #[test]
-fn a_test_says_what_would_be_decided_and_why() {
+fn policy_test_returns_the_decision_and_its_reasons() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (_, admin) = server.signed_in(&tenant, "ada@example.com", Role::Admin);
@@ -151,7 +151,7 @@ fn a_test_says_what_would_be_decided_and_why() {
         let unknown = "11111111-2222-4333-8444-555555555555";
         let nothing = json!({ "decision": "ALLOW", "reasons": [], "authenticator": null });
         assert_eq!(ask(json!({ "aaguid": unknown })), nothing);
-        // What is asked about is taken as proved.
+        // The tested authenticator counts as attested.
         let policy = on(json!({ "allowedGroups": ["FIPS_HARDWARE"], "requireVerifiedAttestation": true }));
         set(server, &admin, &policy);
         let allowed = ask(json!({ "aaguid": FIPS.to_uppercase() }));
@@ -196,7 +196,7 @@ fn the_policy_decides_at_enrolment() {
         let begun = begin();
         assert_eq!(begun["webauthn"]["attestation"], "direct");
 
-        // What would have been all right when it began is decided when it ends.
+        // The policy at the end of the enrolment decides, not the one at its start.
         let mut phone = Authenticator::new();
         (phone.aaguid, phone.backup_eligible) = (bytes(GOOGLE), true);
         let body =
@@ -222,7 +222,7 @@ fn the_policy_decides_at_enrolment() {
         );
         assert_eq!(entry.actor_id, ann.id.as_str());
 
-        // A browser's word that it is not built in does not help a make that is.
+        // The browser's claim that it is not built in does not help a built-in model.
         let mut hello = key(WINDOWS);
         let refused = enrol(&browser, &mut hello);
         assert_eq!(refused.json()["reason"], "PLATFORM_AUTHENTICATOR_DENIED", "{}", refused.text);
@@ -252,7 +252,7 @@ fn the_policy_decides_at_enrolment() {
 }
 
 #[test]
-fn the_ledger_is_not_filled_by_whoever_tries_again() {
+fn repeated_refusals_do_not_flood_the_audit_log() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (_, admin) = server.signed_in(&tenant, "ada@example.com", Role::Admin);
@@ -267,7 +267,7 @@ fn the_ledger_is_not_filled_by_whoever_tries_again() {
     });
 }
 
-/// What proves makes here: a folder with roots, and metadata in which `revoked` is.
+/// Returns trust anchors: a folder with root certificates, and metadata in which the model `revoked` is revoked.
 fn proofs(any: &Maker, fips: &Maker, revoked: &Maker) -> (tempfile::TempDir, Vec<(&'static str, String)>) {
     let folder = tempfile::tempdir().unwrap();
     let place = |name: &str| folder.path().join(name);
@@ -300,7 +300,7 @@ fn proofs(any: &Maker, fips: &Maker, revoked: &Maker) -> (tempfile::TempDir, Vec
 }
 
 #[test]
-fn how_far_a_make_is_known_is_kept_with_the_passkey() {
+fn attestation_level_is_stored_with_the_passkey() {
     let (any, fips, metadata, unknown) =
         (Rc::new(Maker::new()), Rc::new(Maker::new()), Rc::new(Maker::new()), Rc::new(Maker::new()));
     let (_folder, settings) = proofs(&any, &fips, &metadata);
@@ -335,13 +335,14 @@ fn how_far_a_make_is_known_is_kept_with_the_passkey() {
         trusted(FIPS, by(&ended), "signed");
         trusted(FIPS, by(&any), "trusted");
         trusted(FIPS, by(&fips), "trusted");
-        // A file that is named by a make proves no other; the certificate that metadata names is its own proof.
+        // A root file named after a model vouches for no other; a certificate listed in the metadata is its own trust
+        // anchor.
         trusted(WINDOWS, by(&fips), "signed");
         trusted(WINDOWS, by(&metadata), "trusted");
-        // What is said to be broken is not proved by anybody.
+        // A model with a revoked status is vouched for by nobody.
         trusted(HARDWARE, by(&metadata), "signed");
         trusted(HARDWARE, by(&any), "signed");
-        // What is signed falsely, or for another make, is not enrolled at all.
+        // A passkey with an invalid signature, or with an attestation for another model, is not enrolled.
         for attests in [Attests::Falsely, by(&of_another), Attests::U2f(Rc::clone(&fips))] {
             let mut device = key(FIPS);
             device.attests = attests;
@@ -350,7 +351,7 @@ fn how_far_a_make_is_known_is_kept_with_the_passkey() {
         let mut device = key(FIPS);
         device.attests = Attests::Long(Rc::clone(&any));
         is(&newcomer(server, &tenant, &mut device).1, 400, "INVALID_REQUEST");
-        // U2F proves a maker and no make.
+        // U2F attests the manufacturer and not the model.
         let mut device = key(NOTHING);
         device.attests = Attests::U2f(Rc::clone(&any));
         let refused = newcomer(server, &tenant, &mut device).1;
@@ -374,7 +375,7 @@ fn how_far_a_make_is_known_is_kept_with_the_passkey() {
 }
 
 #[test]
-fn a_change_tells_which_passkeys_no_longer_comply() {
+fn policy_change_reports_passkeys_that_no_longer_comply() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (_, admin) = server.signed_in(&tenant, "ada@example.com", Role::Admin);
@@ -384,7 +385,7 @@ fn a_change_tells_which_passkeys_no_longer_comply() {
         let mut phone = Authenticator::new();
         (phone.aaguid, phone.backup_eligible) = (bytes(GOOGLE), true);
         let copied = enrol(&other, &mut phone).json();
-        // A neighbour's are nobody's business.
+        // Passkeys of another tenant are not listed.
         let neighbour = server.tenant("other");
         assert_eq!(newcomer(server, &neighbour, &mut key(FIPS)).1.status, 200);
 
@@ -404,7 +405,7 @@ fn a_change_tells_which_passkeys_no_longer_comply() {
         assert_eq!(put["makes"][1]["authenticator"]["name"], "Google Password Manager");
         assert_eq!(kept["aaguid"], HARDWARE);
 
-        // It stays good: whoever has it signs in with it.
+        // The passkey stays valid for sign-in.
         let (_, answer) = crate::api::auth::passkeys::first(&server.browser(), &mut phone);
         assert_eq!(answer.json()["status"], "SIGNED_IN", "{}", answer.text);
     });

@@ -1,4 +1,4 @@
-//! What has happened, as administrators look it up.
+//! The audit log, as administrators search it.
 
 use std::{
     io::{Read, Write},
@@ -28,7 +28,7 @@ fn actions(page: &Value) -> Vec<String> {
     entries.map(|entry| entry["action"].as_str().unwrap().to_owned()).collect()
 }
 
-/// Users by an identity provider, one by one.
+/// Creates users by provisioning, one by one.
 fn provision(server: &Server, tenant: &Tenant, names: &[&str]) -> Vec<String> {
     let create = |name: &&str| {
         server.env.advance(std::time::Duration::from_millis(5));
@@ -40,7 +40,7 @@ fn provision(server: &Server, tenant: &Tenant, names: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn administrators_look_up_what_has_happened_and_who_did_it() {
+fn administrators_search_the_audit_log_by_each_filter() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (ada, admin) = server.signed_in(&tenant, "ada@example.com", Role::Admin);
@@ -63,7 +63,7 @@ fn administrators_look_up_what_has_happened_and_who_did_it() {
         assert_eq!((&entry["resourceType"], &entry["resourceId"]), (&json!("user"), &json!(users[1])));
         assert_eq!((&entry["ip"], entry["metadata"].is_object()), (&json!("127.0.0.1"), true));
 
-        // Each filter, and several.
+        // Each filter, and several at once.
         let about = get(&admin, &format!("?resourceId={}", users[0]));
         assert_eq!(actions(&about), [created]);
         let deleted = get(&admin, "?action=ACCOUNT_USER_DELETED,ACCOUNT_USER_REACTIVATED");
@@ -84,7 +84,7 @@ fn administrators_look_up_what_has_happened_and_who_did_it() {
             .collect();
         let between = format!("?from={}&to={}&userId={}", times[2], times[0], tenant.token_id);
         assert_eq!(actions(&get(&admin, &between)), [created, created], "the end is not within");
-        // Another tenant's ledger is nobody's business.
+        // Another tenant's audit log is not accessible.
         let other = server.tenant("other");
         let (_, stranger) = server.signed_in(&other, "eve@example.com", Role::Admin);
         assert_eq!(get(&stranger, &format!("?resourceId={}", users[0]))["entries"], json!([]));
@@ -99,7 +99,7 @@ fn administrators_look_up_what_has_happened_and_who_did_it() {
 }
 
 #[test]
-fn activity_is_counted_by_days() {
+fn activity_is_counted_per_day() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (_, admin) = server.signed_in(&tenant, "ada@example.com", Role::Admin);
@@ -110,7 +110,7 @@ fn activity_is_counted_by_days() {
         };
         let before = counts("");
         assert_eq!((before.len(), before[29]), (30, server.entries(&tenant).len() as u64));
-        // The clock goes on while nobody is signed in anew: programs have no session that ends.
+        // Sessions end when the clock advances; provisioning tokens do not.
         server.env.advance(std::time::Duration::from_hours(24));
         provision(server, &tenant, &["one", "two"]);
         let (_, admin) = server.signed_in(&tenant, "bob@example.com", Role::Admin);
@@ -125,7 +125,7 @@ fn activity_is_counted_by_days() {
 }
 
 #[test]
-fn pages_follow_a_cursor_of_the_same_search() {
+fn cursor_is_valid_only_for_its_own_search() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (_, admin) = server.signed_in(&tenant, "ada@example.com", Role::Admin);
@@ -157,7 +157,7 @@ fn pages_follow_a_cursor_of_the_same_search() {
 }
 
 #[test]
-fn what_cannot_be_looked_for_is_refused() {
+fn invalid_filters_are_refused() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (_, admin) = server.signed_in(&tenant, "ada@example.com", Role::Admin);
@@ -177,13 +177,13 @@ fn what_cannot_be_looked_for_is_refused() {
             assert!(error.starts_with(begins), "{error}");
         }
         is(&admin.get(&format!("{LOG}?q={}", "x".repeat(201))), 400, "INVALID_REQUEST");
-        // What is empty is not looked for.
+        // Empty parameters are ignored.
         assert!(!get(&admin, "?userId=&action=&q=&from=&cursor=")["entries"].as_array().unwrap().is_empty());
         assert_eq!(get(&admin, "?action=NOTHING_*")["entries"], json!([]));
     });
 }
 
-/// Many large entries.
+/// Appends many large entries.
 fn fill(server: &Server, tenant: &Tenant, count: usize) {
     for _ in 0..count / 500 {
         server.write(&tenant.id, async move |ctx, tx| {
@@ -196,14 +196,14 @@ fn fill(server: &Server, tenant: &Tenant, count: usize) {
     }
 }
 
-/// How exports have ended, as an administrator sees it.
+/// Returns the outcomes of all exports, as an administrator sees them.
 fn finished(admin: &Browser) -> Vec<Value> {
     let page = get(admin, "?action=ACCOUNT_AUDIT_LOG_EXPORT_FINISHED");
     page["entries"].as_array().unwrap().iter().map(|entry| entry["metadata"].clone()).collect()
 }
 
 #[test]
-fn it_is_exported_whole_and_that_is_entered_first() {
+fn export_is_complete_and_its_start_is_recorded_first() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (_, admin) = server.signed_in(&tenant, "ada@example.com", Role::Admin);
@@ -229,7 +229,7 @@ fn it_is_exported_whole_and_that_is_entered_first() {
         let mut lines = csv.text.split_terminator("\r\n");
         let head = "id,timestamp,actorId,actorType,actorName,action,resourceType,resourceId,ip,metadata";
         assert_eq!(lines.next(), Some(head));
-        // That it began stands in it already; the rest is what the list shows.
+        // The export contains its own start; the rest equals the list.
         let first = lines.next().unwrap();
         assert!(first.contains(",USER,ada@example.com,ACCOUNT_AUDIT_LOG_EXPORTED,tenant,"), "{first}");
         assert!(first.ends_with(r#","{""format"":""csv"",""filters"":[]}""#), "{first}");
@@ -249,7 +249,7 @@ fn it_is_exported_whole_and_that_is_entered_first() {
         let entries: Vec<Value> =
             lines.text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         assert_eq!(json!(entries), get(&admin, &format!("?{search}"))["entries"]);
-        // What is entered is what was asked, not what became of it.
+        // The entry records the parameters as requested, even empty ones that are ignored.
         assert_eq!(admin.get(&format!("{LOG}/export?resourceType=group&q=")).status, 200);
         let began = get(&admin, "?action=ACCOUNT_AUDIT_LOG_EXPORTED");
         let entered = json!({ "format": "csv", "filters": ["resourceType"] });
@@ -263,13 +263,13 @@ fn it_is_exported_whole_and_that_is_entered_first() {
 }
 
 #[test]
-fn whoever_does_not_read_on_stops_it_and_few_run_at_once() {
+fn stalled_export_stops_and_concurrent_exports_are_limited() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let admins = ["ada", "bea", "cat"]
             .map(|name| server.signed_in(&tenant, &format!("{name}@example.com"), Role::Admin).1);
         fill(server, &tenant, 8_000);
-        // Two read the head alone: what waits for them fills the connection.
+        // Two clients read only the head, so that the connection's buffers fill up.
         let stalled = |browser: &Browser| {
             let mut stream = TcpStream::connect(server.address).unwrap();
             let cookies = format!(
@@ -290,7 +290,7 @@ fn whoever_does_not_read_on_stops_it_and_few_run_at_once() {
         assert_eq!(again.header("retry-after"), "10");
         let second = stalled(&admins[1]);
         is(&admins[2].get(&format!("{LOG}/export")), 429, "RATE_LIMITED");
-        // Others are served meanwhile, and another tenant has places of its own.
+        // Other requests are served meanwhile, and another tenant has its own export slots.
         assert_eq!(get(&admins[2], "?limit=1")["entries"].as_array().unwrap().len(), 1);
         let other = server.tenant("other");
         let (_, eve) = server.signed_in(&other, "eve@example.com", Role::Admin);

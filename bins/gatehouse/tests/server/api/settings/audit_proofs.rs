@@ -1,4 +1,4 @@
-//! That the audit log is what it was, as somebody who trusts nobody finds out.
+//! Integrity of the audit log, verified by a client that does not trust the server.
 
 use data_encoding::BASE64;
 use directory::Role;
@@ -27,7 +27,7 @@ fn text<'v>(value: &'v Value, name: &str) -> &'v str {
     value[name].as_str().unwrap()
 }
 
-/// The root that a path leads to, by RFC 6962 §2.1.1: PATH(m, D[n]) read backwards.
+/// Computes the root hash from an audit path, by RFC 6962 §2.1.1: PATH(m, D[n]) in reverse.
 fn root(leaf: &Hash, index: u64, size: u64, path: &[Hash]) -> Hash {
     let Some((sibling, rest)) = path.split_last() else {
         assert_eq!(size, 1, "the path is too short");
@@ -41,7 +41,7 @@ fn root(leaf: &Hash, index: u64, size: u64, path: &[Hash]) -> Hash {
     }
 }
 
-/// The leaf of an entry as the documentation has it, of what the API says.
+/// Computes the leaf hash of an entry in the API by the documented rules.
 fn leaf(tenant: &str, entry: &Value, metadata: &str, proof: &Value) -> Hash {
     let commitment = match (&entry["ip"], &proof["ipSalt"]) {
         (Value::Null, _) => Vec::new(),
@@ -70,7 +70,7 @@ fn leaf(tenant: &str, entry: &Value, metadata: &str, proof: &Value) -> Hash {
     sha256(&[&all])
 }
 
-/// What is sealed, once all of it is.
+/// Returns the sealed entries, once all are sealed.
 fn sealed(admin: &Browser, server: &Server, tenant: &Tenant) -> Vec<Value> {
     let all = server.entries(tenant).len();
     let page = || {
@@ -88,7 +88,7 @@ fn checkpoint(admin: &Browser) -> Value {
 }
 
 #[test]
-fn every_entry_is_proved_to_stand_in_a_signed_log() {
+fn every_entry_has_an_inclusion_proof_in_the_signed_log() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (_, admin) = server.signed_in(&tenant, "ada@example.com", Role::Admin);
@@ -100,7 +100,7 @@ fn every_entry_is_proved_to_stand_in_a_signed_log() {
         let note = admin.get(&format!("{LOG}/checkpoint"));
         assert_eq!(note.header("content-type"), "text/plain; charset=utf-8");
         assert!(note.text.starts_with(&format!("gatehouse/audit/{}\n", tenant.id)), "{}", note.text);
-        // The signature, with the key's bytes and nothing of ours.
+        // Verify the signature with the key's bytes, without our code.
         let key = shown["keys"][0].as_str().unwrap();
         let public = BASE64.decode(key.splitn(3, '+').nth(2).unwrap().as_bytes()).unwrap();
         let (signed, signature) = note.text.split_once("\n\n").unwrap();
@@ -129,7 +129,7 @@ fn every_entry_is_proved_to_stand_in_a_signed_log() {
         }
         assert_eq!(signed_root.len(), 32);
 
-        // It grows, and each log is the beginning of the next.
+        // The log grows, and each checkpoint is consistent with the next.
         let (before, old_root) = (shown["size"].as_u64().unwrap(), bytes(&shown["rootHash"]));
         tenant.scim.post("/api/scim/v2/Users", &json!({ "userName": "later" }));
         eventually(|| checkpoint(&admin)["size"].as_u64().unwrap() > before);
@@ -152,7 +152,7 @@ fn every_entry_is_proved_to_stand_in_a_signed_log() {
             assert_eq!((refused.status, &refused.json()["code"]), (400, &json!("INVALID_REQUEST")));
             assert!(text(&refused.json(), "error").starts_with(says), "{}", refused.text);
         }
-        // A neighbour's entry is nobody's business, and an empty log has no checkpoint.
+        // Another tenant's entry has no proof here, and an empty log has no checkpoint.
         let other = server.tenant("other");
         let (_, stranger) = server.signed_in(&other, "eve@example.com", Role::Admin);
         let theirs = stranger.get(&format!("{LOG}/{}/proof", text(&entries[0], "id")));
@@ -162,7 +162,7 @@ fn every_entry_is_proved_to_stand_in_a_signed_log() {
 }
 
 #[test]
-fn a_consumer_follows_the_log_without_an_end() {
+fn consumer_follows_the_log_with_an_endless_cursor() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (_, admin) = server.signed_in(&tenant, "ada@example.com", Role::Admin);
@@ -181,7 +181,7 @@ fn a_consumer_follows_the_log_without_an_end() {
             }
         }
         assert_eq!(seen, (0..seen.len() as u64).collect::<Vec<_>>());
-        // At its end it waits there.
+        // At the end the cursor stays valid.
         let page = admin.get(&format!("{LOG}?order=sequence{cursor}")).json();
         assert_eq!((&page["entries"], page["nextCursor"].is_string()), (&json!([]), true));
         let created = admin.get(&format!("{LOG}?order=sequence&action=ACCOUNT_USER_CREATED")).json();
@@ -196,7 +196,7 @@ fn a_consumer_follows_the_log_without_an_end() {
     });
 }
 
-/// A process with a tenant, its administrator's program, and some entries.
+/// Starts a process with a tenant, its administrator's token, and some entries.
 fn running(kind: Kind) -> (Process, Running, Browser) {
     let process = Process::on(kind, &[("GATEHOUSE_PASSWORD_COST", "64,1,1")]);
     process.json(&["migrate"]);
@@ -216,7 +216,7 @@ fn running(kind: Kind) -> (Process, Running, Browser) {
 }
 
 #[test]
-fn the_operator_verifies_the_database_and_anybody_an_export() {
+fn operator_verifies_the_database_and_anybody_verifies_an_export() {
     for kind in Kind::ALL {
         let (process, server, by) = running(kind);
         let size = || checkpoint(&by)["size"].as_u64().unwrap_or_default();
@@ -230,7 +230,7 @@ fn the_operator_verifies_the_database_and_anybody_an_export() {
         let with_kept = [&verify[..], &["--checkpoint", kept.to_str().unwrap()]].concat();
         assert_eq!(process.json(&with_kept)["count"], 0);
 
-        // Without the database, and with nothing but the key.
+        // Without the database, with only the key.
         let export = by.get(&format!("{LOG}/export?format=ndjson&proofs=true"));
         assert_eq!(export.status, 200, "{}", export.text);
         let file = folder.join("log.ndjson");
@@ -254,7 +254,7 @@ fn the_operator_verifies_the_database_and_anybody_an_export() {
             assert_eq!(by.get(&format!("{LOG}/export?{query}")).status, 400);
         }
 
-        // Addresses go, and what is proved stays proved.
+        // Erasing addresses keeps the proofs valid.
         let me = text(&by.get("/api/me").json(), "id").to_owned();
         let erase = ["audit", "erase", "--tenant", "acme", "--user", &me];
         assert!(process.json(&erase)["erased"].as_u64().unwrap() >= 4);
@@ -267,7 +267,7 @@ fn the_operator_verifies_the_database_and_anybody_an_export() {
         assert_eq!(process.json(&["audit", "retain", "--tenant", "acme", "--forever"])["days"], Value::Null);
         assert_eq!(process.refused(&["audit", "retain", "--tenant", "acme", "--days", "0"]).0, 2);
 
-        // Behind the server's back.
+        // Change the database directly.
         let of = "WHERE action = 'ACCOUNT_NETWORK_RULE_ADDED'";
         if kind == Kind::Sqlite {
             process.sql("DROP TRIGGER audit_entries_stay_as_they_are");

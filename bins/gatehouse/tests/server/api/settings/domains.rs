@@ -1,4 +1,4 @@
-//! Domains, proved by a record of the DNS.
+//! Domain verification by DNS record.
 
 use directory::Role;
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use crate::support::{Answer, Browser, Idp, Server, Tenant, on_both};
 const DOMAINS: &str = "/api/settings/domains";
 const PURPOSE: &str = "SSO_PROVIDER_CHANGE";
 
-/// A tenant with an administrator, and an identity provider for these domains.
+/// Creates a tenant with an administrator, and an SSO connection for these domains.
 fn site(server: &Server, slug: &str, domains: &[&str]) -> (Tenant, Browser, String) {
     let tenant = server.tenant(slug);
     let (_, browser) = server.signed_in(&tenant, &format!("admin@{slug}.example"), Role::Admin);
@@ -35,7 +35,7 @@ fn refused(answer: &Answer, reason: &str) {
 }
 
 #[test]
-fn a_domain_is_proved_by_its_record_and_given_up() {
+fn domain_is_verified_by_its_record_and_removed() {
     on_both(|server| {
         let (tenant, browser, id) = site(server, "acme", &["corp.example", "corp.test"]);
         let listed = browser.get(DOMAINS).json()["domains"].clone();
@@ -76,7 +76,7 @@ fn a_domain_is_proved_by_its_record_and_given_up() {
         assert_eq!(browser.get(&provider).json()["verifiedDomains"], json!(["corp.example"]));
         let entry = server.entry(&tenant, "ACCOUNT_DOMAIN_VERIFIED");
         assert_eq!((entry.resource_type.as_str(), entry.resource_id.as_str()), ("domain", "corp.example"));
-        // Once proved the record is needed no more.
+        // The record is not needed any more after verification.
         server.dns.set("_gatehouse.corp.example", &[]);
         assert_eq!(verify(server, &browser, "corp.example").json(), shown);
         server.entry(&tenant, "ACCOUNT_DOMAIN_VERIFIED");
@@ -91,20 +91,20 @@ fn a_domain_is_proved_by_its_record_and_given_up() {
 }
 
 #[test]
-fn a_domain_has_one_owner_over_all_tenants() {
+fn domain_is_verified_for_one_tenant_only() {
     on_both(|server| {
         let (_, ours, _) = site(server, "acme", &["corp.example"]);
         let (_, theirs, _) = site(server, "globex", &["corp.example"]);
         let records = [&ours, &theirs].map(|browser| value(&browser.get(DOMAINS).json()["domains"][0]));
         assert_ne!(records[0], records[1]);
-        // The record of one tenant is none of another's.
+        // The record of one tenant does not verify the domain for another.
         server.dns.set("_gatehouse.corp.example", &[&records[0]]);
         refused(&verify(server, &theirs, "corp.example"), "DNS_RECORD_MISSING");
         assert_eq!(verify(server, &ours, "corp.example").status, 200);
         server.dns.set("_gatehouse.corp.example", &[&records[0], &records[1]]);
         refused(&verify(server, &theirs, "corp.example"), "DOMAIN_TAKEN");
         assert_eq!(theirs.get(DOMAINS).json()["domains"][0]["status"], "UNVERIFIED");
-        // Nor can it be taken away by others.
+        // Other tenants cannot remove it.
         let path = format!("{DOMAINS}/corp.example");
         assert_eq!(server.proved(&theirs, PURPOSE).delete(&path).status, 404);
         assert_eq!(server.proved(&ours, PURPOSE).delete(&path).status, 200);
@@ -116,7 +116,7 @@ fn a_domain_has_one_owner_over_all_tenants() {
 }
 
 #[test]
-fn a_refused_look_up_leaves_the_proof_good() {
+fn failed_verification_keeps_the_step_up_token() {
     on_both(|server| {
         let (_, browser, _) = site(server, "acme", &["corp.example"]);
         let path = format!("{DOMAINS}/corp.example/verify");

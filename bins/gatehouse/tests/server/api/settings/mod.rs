@@ -1,4 +1,4 @@
-//! What administrators decide for their tenant.
+//! Settings of a tenant.
 
 mod attestation;
 mod audit_log;

@@ -1,4 +1,4 @@
-//! From where a tenant may be reached.
+//! The network policy.
 
 use directory::Role;
 use serde_json::{Value, json};
@@ -32,7 +32,7 @@ fn is(answer: &Answer, status: u16, code: &str) {
     assert_eq!((answer.status, &answer.json()["code"]), (status, &json!(code)), "{}", answer.text);
 }
 
-/// On, everywhere, or with these members otherwise.
+/// Returns an enforced policy on all surfaces, with these changed members.
 #[expect(clippy::needless_pass_by_value, reason = "written where it is called")]
 fn on(admin_bypass: bool, more: Value) -> Value {
     let enforcement = json!({ "SIGN_IN": true, "DASHBOARD": true, "API": true });
@@ -42,7 +42,7 @@ fn on(admin_bypass: bool, more: Value) -> Value {
     body
 }
 
-/// An administrator's program, which needs no proof.
+/// Returns an administrator's token client, which needs no step-up.
 fn program(server: &Server, tenant: &Tenant, from: &str) -> Browser {
     let admin = server.person(tenant, &format!("program@{}.example", tenant.id.key()), Role::Admin);
     let raw = server.write(&tenant.id, async move |ctx, tx| {
@@ -55,7 +55,7 @@ fn program(server: &Server, tenant: &Tenant, from: &str) -> Browser {
 }
 
 #[test]
-fn it_is_read_by_everybody_and_set_by_administrators_with_a_proof() {
+fn everybody_reads_the_policy_and_administrators_change_it_with_a_step_up() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (_, admin) = server.signed_in(&tenant, "ada@example.com", Role::Admin);
@@ -144,7 +144,7 @@ fn ranges_are_strict_canonical_and_unique() {
 }
 
 #[test]
-fn a_test_tells_what_is_decided_and_members_no_rule() {
+fn policy_test_returns_the_decision_and_hides_rules_from_members() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let admin = program(server, &tenant, OFFICE);
@@ -191,7 +191,7 @@ fn a_test_tells_what_is_decided_and_members_no_rule() {
 }
 
 #[test]
-fn it_is_in_force_on_the_next_request_on_every_surface_and_instance() {
+fn policy_applies_to_the_next_request_on_every_surface_and_instance() {
     behind_a_proxy(|server, from| {
         let tenant = server.tenant("acme");
         let (office, home) = (from(OFFICE), from(HOME));
@@ -220,7 +220,7 @@ fn it_is_in_force_on_the_next_request_on_every_surface_and_instance() {
         assert_eq!(home.with("X-Forwarded-For", OFFICE).get("/api/me").status, 200, "the same session");
         assert_eq!(server.anonymous().with("X-Forwarded-For", HOME).get("/auth/login").status, 200);
         server.second(|second| {
-            // There nobody is a proxy: this machine asks, at an instance that keeps what it has read.
+            // The second instance trusts no proxy, so it sees this machine's address, and it caches the policy.
             let there = || home.at(second).get("/api/me");
             is(&there(), 403, "NETWORK_POLICY_BLOCKED");
             let rule = inside.post(RULES, &json!({ "cidr": "127.0.0.1", "label": "Here" })).json();
@@ -235,7 +235,7 @@ fn it_is_in_force_on_the_next_request_on_every_surface_and_instance() {
             is(&there(), 403, "NETWORK_POLICY_BLOCKED");
         });
 
-        // Signing in: before there is a ticket or a session, and only once the password is right.
+        // At sign-in: before a ticket or session is issued, and only after a correct password.
         is(&from(HOME).sign_in(&bob.email, "wrong"), 401, "INVALID_CREDENTIALS");
         let refused = from(HOME).sign_in(&bob.email, PASSWORD);
         is(&refused, 403, "NETWORK_POLICY_BLOCKED");
@@ -248,18 +248,18 @@ fn it_is_in_force_on_the_next_request_on_every_surface_and_instance() {
             assert_eq!(browser.get("/api/me").status, status, "a neighbour's session from {from}");
         }
 
-        // A surface that is not looked at is open.
+        // A surface that is not enforced is open.
         let enforcement = json!({ "SIGN_IN": true, "DASHBOARD": false, "API": true });
         assert_eq!(inside.put(POLICY, &on(false, json!({ "enforcement": enforcement }))).status, 200);
         assert_eq!(home.get("/api/me").status, 200);
         is(&outside.get("/api/me"), 403, "NETWORK_POLICY_BLOCKED");
-        // Administrators may have a way around, their tokens of provisioning have none, and nobody whom nobody knows.
+        // Administrators may bypass the policy. SCIM tokens and callers with an unknown address may not.
         assert_eq!(inside.put(POLICY, &on(true, json!({}))).status, 200);
         assert_eq!(outside.get("/api/me").status, 200);
         is(&unknown.get("/api/me"), 403, "NETWORK_POLICY_BLOCKED");
         is(&home.get("/api/me"), 403, "NETWORK_POLICY_BLOCKED");
         is(&provider(HOME).get("/api/scim/v2/Users"), 403, "NETWORK_POLICY_BLOCKED");
-        // A rule more.
+        // Add a rule.
         assert_eq!(outside.post(RULES, &json!({ "cidr": HOME, "label": "Home" })).status, 200);
         assert_eq!(home.get("/api/me").status, 200);
         assert_eq!(provider(HOME).get("/api/scim/v2/Users").status, 200);
@@ -270,7 +270,7 @@ fn it_is_in_force_on_the_next_request_on_every_surface_and_instance() {
 }
 
 #[test]
-fn every_way_to_sign_in_ends_at_the_first_factor() {
+fn every_kind_of_sign_in_is_blocked_after_the_first_factor() {
     behind_a_proxy(|server, from| {
         let (acme, globex) = (server.tenant("acme"), server.tenant("globex"));
         let ada = server.person(&acme, "ada@example.com", Role::Member);
@@ -289,10 +289,10 @@ fn every_way_to_sign_in_ends_at_the_first_factor() {
         inside.post(RULES, &json!({ "cidr": "203.0.113.0/24", "label": "Office" }));
         assert_eq!(inside.put(POLICY, &on(false, json!({}))).status, 200);
 
-        // With a passkey, whatever comes of it otherwise.
+        // With a passkey, even an invalid one.
         is(&first(&from(HOME), &mut device).1, 403, "NETWORK_POLICY_BLOCKED");
         assert_eq!(first(&from(OFFICE), &mut device).1.json()["status"], "SIGNED_IN");
-        // With a password that fits in two tenants, one of which is not reached from here: there is no choice.
+        // With a password that matches in two tenants, one of which blocks this address: no choice is offered.
         let home = from(HOME);
         assert_eq!(home.sign_in("ada@example.com", PASSWORD).json()["status"], "SIGNED_IN");
         assert_eq!(home.get("/api/me").json()["tenant"]["slug"], "globex");
@@ -300,7 +300,7 @@ fn every_way_to_sign_in_ends_at_the_first_factor() {
         assert_eq!(choice["status"], "TENANT_CHOICE");
         let body = json!({ "ticket": choice["ticket"], "tenant": "acme" });
         is(&from(HOME).post("/api/auth/sign-in/tenant", &body), 403, "NETWORK_POLICY_BLOCKED");
-        // With a link, which stays good.
+        // With a link, which stays valid.
         let redeem = |from: &Browser| {
             from.post(
                 "/api/auth/links/redeem",
@@ -317,7 +317,7 @@ fn from(server: &Server, address: &str) -> Browser {
 }
 
 #[test]
-fn who_would_be_shut_out_is_known_beforehand() {
+fn impact_lists_sessions_and_tokens_that_would_be_blocked() {
     behind_a_proxy(|server, from| {
         let tenant = server.tenant("acme");
         let (office, home) = (from(OFFICE), from(HOME));
@@ -335,7 +335,7 @@ fn who_would_be_shut_out_is_known_beforehand() {
             inside.post("/api/settings/network-policy/impact", &body)
         };
         let impact = || asks(on(true, json!({})), json!(["203.0.113.0/24"])).json();
-        // As it is written when there is time for it.
+        // Write the last use as the server does with a delay.
         let id = tenant.token_id.to_string();
         server.write(&tenant.id, async move |ctx, tx| {
             let used = |ip: &str, at| {
@@ -359,7 +359,7 @@ fn who_would_be_shut_out_is_known_beforehand() {
         let bad = asks(on(true, json!({})), json!(["203.0.113.0/24", "10.0.0.1/8"]));
         is(&bad, 400, "INVALID_CIDR");
         assert!(bad.json()["error"].as_str().unwrap().starts_with("rules[1]: "), "{}", bad.text);
-        // Sessions that idleness has ended are nobody's; what was used long ago is not looked at.
+        // Idle sessions are not listed, and neither are credentials that were used long ago.
         let everybody = || asks(on(false, json!({})), json!([])).json();
         server.env.advance(std::time::Duration::from_hours(13));
         assert_eq!(everybody()["sessions"], json!([]));
@@ -371,7 +371,7 @@ fn who_would_be_shut_out_is_known_beforehand() {
 }
 
 #[test]
-fn refusals_are_entered_once_in_a_while_for_each_address() {
+fn blocked_requests_are_recorded_once_per_address_and_interval() {
     behind_a_proxy(|server, _| {
         let tenant = server.tenant("acme");
         let inside = program(server, &tenant, OFFICE);
@@ -399,7 +399,7 @@ fn refusals_are_entered_once_in_a_while_for_each_address() {
 }
 
 #[test]
-fn administrators_who_change_it_at_once_wait_for_each_other() {
+fn concurrent_policy_changes_are_serialized() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (_, ada) = server.signed_in(&tenant, "ada@example.com", Role::Admin);
@@ -418,7 +418,7 @@ fn administrators_who_change_it_at_once_wait_for_each_other() {
 }
 
 #[test]
-fn nobody_is_locked_out_by_mistake() {
+fn caller_must_acknowledge_blocking_their_own_address() {
     behind_a_proxy(|server, _| {
         let tenant = server.tenant("acme");
         let inside = program(server, &tenant, OFFICE);

@@ -1,4 +1,4 @@
-//! Identity providers, as administrators set them up.
+//! SSO connections, as administrators manage them.
 
 use std::time::Duration;
 
@@ -26,12 +26,12 @@ fn text(value: &Value) -> String {
     value.as_str().unwrap_or_else(|| panic!("no text: {value}")).to_owned()
 }
 
-/// Asks for a provider, with a proof.
+/// Requests an SSO connection with a step-up.
 fn ask(server: &Server, browser: &Browser, body: &Value) -> Answer {
     server.proved(browser, PURPOSE).post(PROVIDERS, body)
 }
 
-/// Adds one: where it is, and what was answered.
+/// Adds an SSO connection. Returns its path and the response.
 fn add(server: &Server, browser: &Browser, body: &Value) -> (String, Value) {
     let made = ask(server, browser, body);
     assert_eq!(made.status, 200, "{}", made.text);
@@ -43,7 +43,7 @@ fn by_xml(idp: &Idp, domains: &[&str]) -> Value {
     json!({ "name": "Corp", "emailDomains": domains, "metadataXml": idp.metadata() })
 }
 
-/// Codes of the tenant's ledger that are about providers, the oldest first.
+/// Returns the event codes about SSO connections in the tenant's audit log, oldest first.
 fn told(server: &Server, tenant: &Tenant) -> Vec<String> {
     let mut entries = server.entries(tenant);
     entries.reverse();
@@ -51,13 +51,13 @@ fn told(server: &Server, tenant: &Tenant) -> Vec<String> {
     entries.iter().map(|entry| entry.action.replace("ACCOUNT_SAML_PROVIDER_", "")).collect()
 }
 
-/// Waits until another instance, which looks at once, has looked.
+/// Waits until a second instance, which starts with a refresh, has refreshed.
 fn another_looks(server: &Server, until: impl Fn() -> bool) {
     server.second(|_| eventually(&until));
 }
 
 #[test]
-fn a_provider_in_full() {
+fn connection_is_created_changed_and_removed() {
     on_both(|server| {
         let (tenant, browser) = admin(server, "acme");
         assert_eq!(browser.get(PROVIDERS).json(), json!({ "providers": [], "signInMode": "SSO_ALLOWED" }));
@@ -120,7 +120,7 @@ fn a_provider_in_full() {
         assert_eq!(browser.get(&path).json(), made);
         assert_eq!(browser.get(PROVIDERS).json()["providers"], json!([made]));
 
-        // What is left out is as at the beginning, but for the other side.
+        // Omitted members return to their defaults, except for the identity provider's metadata.
         let change = json!({
             "name": "Corp", "emailDomains": ["corp.example", "corp.test"], "attributeMapping": { "email": "mail" },
             "signRequests": false, "authnContexts": ["urn:oasis:names:tc:SAML:2.0:ac:classes:Password"],
@@ -155,7 +155,7 @@ fn a_provider_in_full() {
 }
 
 #[test]
-fn what_is_wrong_is_said_at_its_field() {
+fn errors_name_the_invalid_field() {
     let server = Server::start(Kind::Sqlite, &[]);
     let (_, browser) = admin(&server, "acme");
     let idp = Idp::new("idp.example.com");
@@ -235,7 +235,7 @@ fn what_is_wrong_is_said_at_its_field() {
     assert_eq!(browser.get(PROVIDERS).json()["providers"], json!([]));
 }
 
-/// The sentence of a 400, without where in the text it was.
+/// Returns the message of a 400, without the position in the text.
 fn refusal(server: &Server, browser: &Browser, body: &Value) -> String {
     let refused = ask(server, browser, body);
     assert_eq!(
@@ -248,7 +248,7 @@ fn refusal(server: &Server, browser: &Browser, body: &Value) -> String {
 }
 
 #[test]
-fn tokens_read_and_people_change_with_a_proof() {
+fn tokens_may_only_read_and_users_change_with_a_step_up() {
     on_both(|server| {
         let (tenant, browser) = admin(server, "acme");
         let (path, _) = add(server, &browser, &by_xml(&Idp::new("idp.acme.example"), &["corp.example"]));
@@ -284,7 +284,7 @@ fn tokens_read_and_people_change_with_a_proof() {
 }
 
 #[test]
-fn a_domain_is_of_one_provider_of_a_tenant_also_for_two_at_once() {
+fn domain_belongs_to_one_connection_even_with_concurrent_requests() {
     on_both(|server| {
         let ((_, browser), (_, stranger)) = (admin(server, "acme"), admin(server, "globex"));
         let body = by_xml(&Idp::new("idp.example.com"), &["corp.example"]);
@@ -301,12 +301,12 @@ fn a_domain_is_of_one_provider_of_a_tenant_also_for_two_at_once() {
         for refused in refused {
             assert_eq!((refused.status, &refused.json()["reason"]), (409, &json!("DOMAIN_TAKEN")));
         }
-        // Another tenant is asked nothing, and is shown nothing.
+        // Another tenant is not affected, and does not see the connection.
         let path = format!("{PROVIDERS}/{}", text(&made[0].json()["id"]));
         add(server, &stranger, &body);
         assert_eq!(stranger.get(&path).status, 404);
         assert_eq!(stranger.get(PROVIDERS).json()["providers"].as_array().unwrap().len(), 1);
-        // Nor can a change take it.
+        // A change cannot take the domain, either.
         let (other, _) = add(server, &browser, &by_xml(&Idp::new("idp.example.com"), &["other.example"]));
         let taken = json!({ "name": "x", "emailDomains": ["other.example", "corp.example"] });
         let taken = server.proved(&browser, PURPOSE).put(&other, &taken);
@@ -315,7 +315,7 @@ fn a_domain_is_of_one_provider_of_a_tenant_also_for_two_at_once() {
 }
 
 #[test]
-fn metadata_at_an_address_is_read_at_once_and_when_it_is_asked_for() {
+fn metadata_url_is_read_when_set_and_on_refresh() {
     on_both(|server| {
         let ((tenant, browser), sink) = (admin(server, "acme"), Sink::start());
         let now = server.env.now();
@@ -353,7 +353,7 @@ fn metadata_at_an_address_is_read_at_once_and_when_it_is_asked_for() {
         assert_eq!(fingerprints(&both), [old.fingerprint(), new.fingerprint()]);
         assert_eq!(told(server, &tenant), ["CREATED", "UPDATED"]);
 
-        // Whoever answers there as somebody else is not believed, nor is a server that fails.
+        // Metadata with another entity ID is refused, and so is an error response.
         sink.answers("/metadata", 200, "", &idp_metadata("https://evil.example", &[&new]));
         let error = text(&refresh()["metadata"]["error"]);
         assert!(error.starts_with("the entityID in it is https://evil.example now"), "{error}");
@@ -371,7 +371,7 @@ fn metadata_at_an_address_is_read_at_once_and_when_it_is_asked_for() {
         let limited = (0..20).map(|_| browser.send("POST", &format!("{path}/refresh"), None));
         let limited = limited.last().unwrap();
         assert_eq!((limited.status, &limited.json()["code"]), (429, &json!("RATE_LIMITED")));
-        // What was handed in cannot be read again.
+        // Uploaded metadata cannot be refreshed.
         let (handed, _) = add(server, &browser, &by_xml(&Idp::new("idp.acme.example"), &["other.example"]));
         let none = browser.send("POST", &format!("{handed}/refresh"), None);
         assert_eq!((none.status, &none.json()["reason"]), (409, &json!("NO_METADATA_URL")), "{}", none.text);
@@ -379,7 +379,7 @@ fn metadata_at_an_address_is_read_at_once_and_when_it_is_asked_for() {
 }
 
 #[test]
-fn metadata_is_read_at_public_addresses_alone() {
+fn metadata_is_fetched_only_from_public_addresses() {
     let server = Server::start(Kind::Sqlite, &[("webhooks_allow_cidrs", "192.0.2.1")]);
     let ((_, browser), sink) = (admin(&server, "acme"), Sink::start());
     let ask = |url: String| {
@@ -395,7 +395,7 @@ fn metadata_is_read_at_public_addresses_alone() {
 }
 
 #[test]
-fn metadata_is_read_again_by_itself() {
+fn metadata_is_refreshed_periodically() {
     on_both(|server| {
         let ((tenant, browser), sink) = (admin(server, "acme"), Sink::start());
         let now = server.env.now();
@@ -412,7 +412,7 @@ fn metadata_is_read_again_by_itself() {
         assert_eq!((entry.actor_type.as_str(), entry.actor_id.as_str()), ("SYSTEM", "saml"));
         assert!(entry.metadata.contains(&new.fingerprint()), "{}", entry.metadata);
         assert_eq!(sink.received("/metadata").len(), 2);
-        // In vain: it is said, and asked for sooner.
+        // A failed refresh is reported and retried sooner.
         sink.answers("/metadata", 500, "", "");
         server.env.advance(Duration::from_hours(6));
         another_looks(server, || shown()["metadata"]["error"].is_string());
@@ -425,7 +425,7 @@ fn metadata_is_read_again_by_itself() {
 }
 
 #[test]
-fn the_end_of_the_last_certificate_is_told_in_time() {
+fn expiry_of_the_last_certificate_is_announced_in_time() {
     on_both(|server| {
         let (tenant, browser) = admin(server, "acme");
         let now = server.env.now();
@@ -461,7 +461,7 @@ fn the_end_of_the_last_certificate_is_told_in_time() {
         ] {
             assert!(metrics.contains(&format!("\n{name} ")), "{name}");
         }
-        // Others come, and their end is told when it is near.
+        // New certificates are added, and their expiry is announced when it is near.
         let longer = ending_in(now, 400);
         let changed = server.proved(&browser, PURPOSE).put(&path, &body(&[&longer]));
         assert_eq!((changed.status, &changed.json()["certificates"][0]["status"]), (200, &json!("VALID")));
@@ -505,7 +505,7 @@ fn a_rotation_shows_both_certificates() {
 }
 
 #[test]
-fn a_test_begins_with_what_can_be_said_at_once() {
+fn connection_test_starts_with_configuration_checks() {
     on_both(|server| {
         let (tenant, browser) = admin(server, "acme");
         let idp = Idp::new("idp.acme.example");
@@ -554,7 +554,7 @@ fn a_test_begins_with_what_can_be_said_at_once() {
         assert_eq!((&waiting["status"], &waiting["id"]), (&json!("WAITING"), &json!(id)));
         let outcomes = waiting["checks"].as_array().unwrap();
         assert!(outcomes.len() == 13 && outcomes.iter().all(|check| check["outcome"] == "NOT_REACHED"));
-        // It is found at its provider alone.
+        // The test exists only under its own connection.
         let (other, _) = add(server, &browser, &by_xml(&idp, &["other.example"]));
         assert_eq!(browser.get(&format!("{other}/tests/{id}")).status, 404);
         server.env.advance(Duration::from_mins(15));

@@ -1,4 +1,4 @@
-//! Webhooks, from the subscription to what a receiver gets.
+//! Webhooks, from the configuration to the receiver.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ fn admin(server: &Server, slug: &str) -> (Tenant, Browser) {
     (tenant, browser)
 }
 
-/// A subscription: where it is, and its secret.
+/// Creates a webhook. Returns its path and secret.
 fn subscribe(browser: &Browser, url: &str, filters: &[&str]) -> (String, String) {
     let made = browser.post(WEBHOOKS, &json!({ "name": "test", "url": url, "eventFilters": filters }));
     assert_eq!(made.status, 200, "{}", made.text);
@@ -33,7 +33,7 @@ fn create_user(tenant: &Tenant, name: &str) -> String {
     made.json()["id"].as_str().unwrap().to_owned()
 }
 
-/// `v1=` and the hexadecimal HMAC of section 5.2, made by hand.
+/// Computes `v1=` and the hexadecimal HMAC of section 5.2 independently.
 fn signature(secret: &str, received: &Received) -> String {
     let message = format!("{}.{}", received.header("x-service-timestamp"), received.body);
     let key = hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes());
@@ -49,7 +49,7 @@ fn standard(secret: &str, received: &Received) -> String {
 }
 
 #[test]
-fn a_subscription_in_full() {
+fn webhook_is_created_changed_and_removed() {
     on_both(|server| {
         let (tenant, browser) = admin(server, "acme");
         assert_eq!(browser.get(WEBHOOKS).json(), json!({ "subscriptions": [] }));
@@ -91,7 +91,7 @@ fn a_subscription_in_full() {
 }
 
 #[test]
-fn what_is_wrong_is_said_at_its_field() {
+fn errors_name_the_invalid_field() {
     let server = Server::start(
         Kind::Sqlite,
         &[("webhooks_allow_cidrs", "192.0.2.1"), ("webhooks_allow_http", "false")],
@@ -144,7 +144,7 @@ fn what_is_wrong_is_said_at_its_field() {
     eventFilters: invalid type: string "ACCOUNT_*", expected a sequence
     colour: unknown field `colour`, expected one of `name`, `url`, `eventFilters`
     "#);
-    // An exception of the operator's is one.
+    // The operator allows this range.
     subscribe(&browser, "https://192.0.2.1/", &[]);
     for number in 1..100 {
         subscribe(&browser, &format!("https://hooks.example.com/{number}"), &["NOPE"]);
@@ -154,7 +154,7 @@ fn what_is_wrong_is_said_at_its_field() {
 }
 
 #[test]
-fn an_event_reaches_its_receivers_signed() {
+fn event_is_delivered_with_a_signature() {
     on_both(|server| {
         let ((tenant, browser), sink) = (admin(server, "acme"), Sink::start());
         let (other, stranger) = admin(server, "globex");
@@ -214,13 +214,13 @@ fn an_event_reaches_its_receivers_signed() {
 }
 
 #[test]
-fn a_subscription_is_not_told_of_itself_and_outcomes_are_no_events() {
+fn webhook_receives_no_events_about_itself_or_about_outcomes() {
     on_both(|server| {
         let ((tenant, browser), sink) = (admin(server, "acme"), Sink::start());
         let (one, _) = subscribe(&browser, &sink.url("/one"), &["*"]);
         let (two, _) = subscribe(&browser, &sink.url("/two"), &["*"]);
         let id = |path: &str| path.rsplit('/').next().unwrap().to_owned();
-        // The first is told of the second, and of what becomes of it; neither of itself.
+        // The first webhook receives the events about the second, but none about itself. Outcomes cause no events.
         for path in [&one, &two] {
             browser.send("PATCH", path, Some(&json!({ "name": "other" })));
         }
@@ -243,7 +243,7 @@ fn a_subscription_is_not_told_of_itself_and_outcomes_are_no_events() {
 }
 
 #[test]
-fn through_a_rotation_receivers_of_both_secrets_verify() {
+fn both_secrets_verify_during_a_rotation() {
     on_both(|server| {
         let ((tenant, browser), sink) = (admin(server, "acme"), Sink::start());
         let (path, old) = subscribe(&browser, &sink.url("/in"), &["ACCOUNT_USER_CREATED"]);
@@ -284,7 +284,7 @@ fn through_a_rotation_receivers_of_both_secrets_verify() {
         assert!(!received.headers.contains_key("x-service-signature-next"));
         let nothing = server.proved(&browser, "WEBHOOK_SECRET_ROTATE").send("POST", &complete, None);
         assert_eq!(nothing.status, 409);
-        // One that ends by itself.
+        // A rotation that ends when its overlap expires.
         let third =
             server.proved(&browser, "WEBHOOK_SECRET_ROTATE").post(&rotate, &json!({ "overlapHours": 1 }));
         let third = third.json()["secret"].as_str().unwrap().to_owned();
@@ -292,7 +292,7 @@ fn through_a_rotation_receivers_of_both_secrets_verify() {
         create_user(&tenant, "three@example.com");
         let received = sink.await_received("/in", 3).remove(2);
         assert_eq!(received.header("x-service-signature"), signature(&third, &received));
-        // One that is known to others ends at once.
+        // A rotation without overlap, because the secret has leaked.
         let proved = server.proved(&browser, "WEBHOOK_SECRET_ROTATE");
         let fourth =
             proved.post(&rotate, &json!({ "overlapHours": 0 })).json()["secret"].as_str().unwrap().to_owned();
@@ -304,7 +304,7 @@ fn through_a_rotation_receivers_of_both_secrets_verify() {
 }
 
 #[test]
-fn what_fails_is_listed_tried_again_and_can_be_asked_for() {
+fn failed_delivery_is_listed_retried_and_can_be_replayed() {
     on_both(|server| {
         let ((tenant, browser), sink) = (admin(server, "acme"), Sink::start());
         let (path, _) = subscribe(&browser, &sink.url("/in"), &["ACCOUNT_USER_*"]);
@@ -324,12 +324,12 @@ fn what_fails_is_listed_tried_again_and_can_be_asked_for() {
             (&json!("PENDING"), &json!(2), &first["eventId"])
         );
         assert_eq!(next["nextAttemptAt"], first["nextAttemptAt"]);
-        // Its time comes.
+        // The retry is due.
         server.env.advance(Duration::from_secs(7));
         let again = sink.await_received("/in", 2).remove(1);
         assert_eq!(again.header("x-service-event-id"), first["eventId"].as_str().unwrap());
         eventually(|| list().as_array().unwrap().len() == 3);
-        // Whoever does not want to wait for the third asks for it; by the first as well as by the second.
+        // A replay does not wait for the third attempt. Any earlier attempt can be replayed.
         sink.answers("/in", 200, "", "thanks");
         let retried =
             browser.send("POST", &format!("{path}/deliveries/{}/retry", first["id"].as_str().unwrap()), None);
@@ -362,7 +362,7 @@ fn what_fails_is_listed_tried_again_and_can_be_asked_for() {
 }
 
 #[test]
-fn a_receiver_that_is_gone_is_disabled_and_others_are_told() {
+fn webhook_is_disabled_after_410_and_others_are_notified() {
     on_both(|server| {
         let ((tenant, browser), sink) = (admin(server, "acme"), Sink::start());
         let (path, _) = subscribe(&browser, &sink.url("/gone"), &["ACCOUNT_USER_CREATED"]);
@@ -390,7 +390,7 @@ fn a_receiver_that_is_gone_is_disabled_and_others_are_told() {
                 refused.text
             );
         }
-        // What happened meanwhile can be told when it is back.
+        // Events from meanwhile can be replayed once the receiver is back.
         sink.answers("/gone", 200, "", "");
         let on = browser.send("PATCH", &path, Some(&json!({ "enabled": true })));
         assert_eq!((&on.json()["enabled"], on.json().get("disabledReason")), (&json!(true), None));
@@ -405,7 +405,7 @@ fn a_receiver_that_is_gone_is_disabled_and_others_are_told() {
 }
 
 #[test]
-fn a_test_says_what_came_of_it_and_is_no_delivery() {
+fn webhook_test_returns_its_outcome_and_is_not_listed_as_delivery() {
     on_both(|server| {
         let ((_, browser), sink) = (admin(server, "acme"), Sink::start());
         let (path, secret) = subscribe(&browser, &sink.url("/in"), &["NOPE"]);
@@ -441,10 +441,10 @@ fn a_test_says_what_came_of_it_and_is_no_delivery() {
 }
 
 #[test]
-fn an_address_that_is_not_public_is_blocked_in_a_test_and_in_a_delivery() {
+fn private_addresses_are_blocked_in_tests_and_deliveries() {
     let server = Server::start(Kind::Sqlite, &[("webhooks_allow_cidrs", "192.0.2.1")]);
     let ((tenant, browser), sink) = (admin(&server, "acme"), Sink::start());
-    // What a name is of is known when it is looked up.
+    // The address of a host name is known only after the DNS lookup.
     let (path, _) =
         subscribe(&browser, &format!("http://localhost:{}/in", sink.address.port()), &["ACCOUNT_USER_*"]);
     let tested = browser.send("POST", &format!("{path}/test"), None).json();
@@ -463,7 +463,7 @@ fn an_address_that_is_not_public_is_blocked_in_a_test_and_in_a_delivery() {
 }
 
 #[test]
-fn of_two_instances_each_event_is_delivered_once() {
+fn two_instances_deliver_each_event_once() {
     on_both(|server| {
         let ((tenant, browser), sink) = (admin(server, "acme"), Sink::start());
         let (path, _) = subscribe(&browser, &sink.url("/in"), &["ACCOUNT_USER_*"]);

@@ -1,4 +1,4 @@
-//! authentik: reads what the service can do, strictly, and replaces for every update.
+//! authentik: reads the capabilities strictly, and sends PUT for every update.
 
 use serde_json::json;
 
@@ -6,11 +6,11 @@ use super::{GROUPS, USERS};
 use crate::support::on_both;
 
 #[test]
-fn it_reads_the_capabilities_and_replaces() {
+fn authentik_reads_capabilities_and_replaces_users() {
     on_both(|server| {
         let scim = server.tenant("acme").scim;
         let config = scim.get("/api/scim/v2/ServiceProviderConfig").json();
-        // Without these two numbers it turns PATCH and filters off, and says nothing.
+        // Without these two numbers it silently disables PATCH and filters.
         assert!(config["bulk"]["maxOperations"].is_u64() && config["bulk"]["maxPayloadSize"].is_u64());
         assert_eq!(
             (&config["patch"]["supported"], &config["filter"]["supported"]),

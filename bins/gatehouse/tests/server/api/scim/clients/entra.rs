@@ -1,4 +1,4 @@
-//! Microsoft Entra, as it comes and with `aadOptscim062020`.
+//! Microsoft Entra, with default settings and with `aadOptscim062020`.
 
 use serde_json::{Value, json};
 
@@ -26,7 +26,7 @@ fn made(tenant: &Tenant) -> (String, Value) {
     (format!("{USERS}/{}", made.json()["id"].as_str().unwrap()), made.json())
 }
 
-/// `Operations` stands before `schemas` there.
+/// Sends a PATCH with `Operations` before `schemas`, as Entra does.
 fn patch(scim: &Caller, path: &str, operations: &Value) -> Value {
     let answer = scim.patch(path, &json!({ "Operations": operations, "schemas": [PATCH_OP] }));
     assert!(matches!(answer.status, 200 | 204), "{}", answer.text);
@@ -34,7 +34,7 @@ fn patch(scim: &Caller, path: &str, operations: &Value) -> Value {
 }
 
 #[test]
-fn it_matches_before_it_creates() {
+fn entra_looks_up_users_before_creating_them() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (_, user) = made(&tenant);
@@ -57,7 +57,7 @@ fn it_matches_before_it_creates() {
 }
 
 #[test]
-fn by_default_it_sends_an_operation_for_each_attribute() {
+fn entra_sends_one_operation_per_attribute_by_default() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (path, _) = made(&tenant);
@@ -110,7 +110,7 @@ fn by_default_it_sends_an_operation_for_each_attribute() {
 }
 
 #[test]
-fn with_its_flag_it_sends_one_object_with_dotted_and_qualified_keys() {
+fn entra_with_flag_sends_one_object_with_dotted_and_qualified_keys() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (path, _) = made(&tenant);
@@ -139,7 +139,7 @@ fn with_its_flag_it_sends_one_object_with_dotted_and_qualified_keys() {
 }
 
 #[test]
-fn a_group_is_made_filled_and_read_without_its_members() {
+fn entra_creates_and_fills_a_group_and_reads_it_without_members() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (_, user) = made(&tenant);

@@ -1,4 +1,4 @@
-//! JumpCloud: finds by userName, creates, replaces, pushes groups, deactivates.
+//! JumpCloud: finds by userName, creates, replaces, pushes groups, and deactivates.
 
 use serde_json::json;
 
@@ -6,10 +6,10 @@ use super::{GROUPS, USERS};
 use crate::support::on_both;
 
 #[test]
-fn users_and_groups_are_kept_in_step() {
+fn jumpcloud_synchronizes_users_and_groups() {
     on_both(|server| {
         let scim = server.tenant("acme").scim;
-        // It checks the connection with a user that it takes away again.
+        // It checks the connection with a user that it deletes again.
         let probe = scim.post(USERS, &json!({ "userName": "testuser@jumpcloud.local", "active": false, "emails": [{ "type": "work", "primary": true, "value": "testuser@jumpcloud.local" }] }));
         assert_eq!(probe.status, 201);
         let path = format!("{USERS}/{}", probe.json()["id"].as_str().unwrap());

@@ -1,5 +1,5 @@
-//! What identity providers really send, request by request. Each file is one of them, from its vendor's
-//! documents, its published tests or its source.
+//! The requests that identity providers really send. Each file covers one provider, based on its documentation, its
+//! published tests or its source.
 
 mod authentik;
 mod entra;

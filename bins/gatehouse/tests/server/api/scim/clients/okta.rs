@@ -1,4 +1,4 @@
-//! Okta: looks up, creates, replaces with what it read, deactivates and never deletes.
+//! Okta: looks up, creates, replaces with the attributes it read, deactivates, and never deletes.
 
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ fn send(scim: &Caller, method: &str, path: &str, body: &Value) -> (u16, Value) {
 }
 
 #[test]
-fn a_person_comes_changes_and_is_shut_out() {
+fn okta_creates_updates_and_deactivates_a_user() {
     on_both(|server| {
         let scim = okta(&server.tenant_with("acme", true).scim);
         let find = || {
@@ -47,7 +47,7 @@ fn a_person_comes_changes_and_is_shut_out() {
             (409, &json!("409"), &json!("uniqueness"))
         );
 
-        // A profile update: what was read, with what changed, all of it.
+        // A profile update sends all attributes that were read, with the changes.
         let path = format!("{USERS}/{}", made["id"].as_str().unwrap());
         let mut whole = scim.get(&path).json();
         whole["name"]["familyName"] = json!("Changed");
@@ -72,7 +72,7 @@ fn a_person_comes_changes_and_is_shut_out() {
 }
 
 #[test]
-fn pages_are_as_its_published_suite_has_them() {
+fn pages_match_oktas_published_test_suite() {
     on_both(|server| {
         let scim = okta(&server.tenant("acme").scim);
         for n in 0..3 {
@@ -94,7 +94,7 @@ fn pages_are_as_its_published_suite_has_them() {
 }
 
 #[test]
-fn a_group_is_pushed_linked_and_emptied() {
+fn okta_pushes_links_and_empties_a_group() {
     on_both(|server| {
         let scim = okta(&server.tenant("acme").scim);
         let id = |name: &str| send(&scim, "POST", USERS, &json!({ "userName": name })).1["id"].clone();

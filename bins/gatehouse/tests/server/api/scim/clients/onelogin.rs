@@ -1,4 +1,4 @@
-//! OneLogin: null where its template has nothing to fill in, and an empty User-Agent.
+//! OneLogin: sends null for template values that are missing, and an empty User-Agent.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use super::{ENTERPRISE, USERS};
 use crate::support::on_both;
 
 #[test]
-fn null_is_nothing() {
+fn null_attributes_are_ignored() {
     on_both(|server| {
         let scim = server.tenant("acme").scim.with("User-Agent", "");
         assert_eq!(

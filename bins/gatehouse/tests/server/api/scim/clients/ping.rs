@@ -1,4 +1,4 @@
-//! Ping: finds by userName or externalId, replaces or patches, and sorts, which is ignored.
+//! Ping: finds by userName or externalId, replaces or patches, and asks for sorting, which is ignored.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use super::USERS;
 use crate::support::on_both;
 
 #[test]
-fn people_are_found_and_patched() {
+fn ping_finds_and_patches_users() {
     on_both(|server| {
         let scim = server.tenant("acme").scim.with("Accept", "*/*");
         let made = scim.send(

@@ -5,7 +5,7 @@ use crate::support::{Caller, Tenant, on_both};
 const USERS: &str = "/api/scim/v2/Users";
 const GROUPS: &str = "/api/scim/v2/Groups";
 
-/// Users of these names; their ids, in order.
+/// Creates users with these names and returns their IDs in order.
 fn people(scim: &Caller, names: &[&str]) -> Vec<String> {
     let mut ids: Vec<_> = names
         .iter()
@@ -28,7 +28,7 @@ fn members(group: &Value) -> Vec<String> {
 }
 
 #[test]
-fn a_new_group_is_answered_whole() {
+fn new_group_is_returned_in_full() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let ids = people(&tenant.scim, &["ada"]);
@@ -62,7 +62,7 @@ fn a_new_group_is_answered_whole() {
 }
 
 #[test]
-fn problems_name_the_attribute() {
+fn errors_name_the_attribute() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let foreign = people(&server.tenant("globex").scim, &["eve"]);
@@ -98,7 +98,7 @@ fn problems_name_the_attribute() {
 }
 
 #[test]
-fn members_come_and_go() {
+fn members_are_added_and_removed() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let ids = people(&tenant.scim, &["ada", "bob", "cat"]);
@@ -178,7 +178,7 @@ fn groups_are_listed_and_found() {
 }
 
 #[test]
-fn thousands_of_members_join_and_leave_by_one_request() {
+fn thousands_of_members_are_changed_in_one_request() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let names: Vec<_> = (0..3_000).map(|n| format!("u{n}")).collect();
@@ -198,7 +198,7 @@ fn thousands_of_members_join_and_leave_by_one_request() {
         let answer = tenant.scim.operations(&format!("{path}?excludedAttributes=members"), &join);
         assert_eq!(answer.status, 200, "{}", answer.text);
         assert_eq!(members(&tenant.scim.get(&path).json()).len(), 3_000);
-        // As Okta takes them out: an operation each.
+        // Okta removes members with one operation each.
         let leave: Vec<_> = ids[..1_000]
             .iter()
             .map(|id| json!({ "op": "remove", "path": format!("members[value eq \"{id}\"]") }))

@@ -4,7 +4,7 @@ use super::USERS;
 use crate::support::{ada, on_both};
 
 #[test]
-fn a_new_user_is_answered_whole() {
+fn new_user_is_returned_in_full() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let answer = tenant.scim.post(USERS, &ada());
@@ -26,7 +26,7 @@ fn a_new_user_is_answered_whole() {
 }
 
 #[test]
-fn an_existing_user_is_answered_unchanged() {
+fn existing_user_is_returned_unchanged() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let first = tenant.scim.post(USERS, &ada());
@@ -38,7 +38,7 @@ fn an_existing_user_is_answered_unchanged() {
 }
 
 #[test]
-fn a_token_may_want_a_conflict_instead() {
+fn token_can_request_a_conflict_for_existing_users() {
     on_both(|server| {
         let tenant = server.tenant_with("acme", true);
         assert_eq!(tenant.scim.post(USERS, &ada()).status, 201);
@@ -61,7 +61,7 @@ fn a_sign_in_address_belongs_to_one_user() {
 }
 
 #[test]
-fn the_same_names_are_free_in_another_tenant() {
+fn user_names_are_unique_only_within_a_tenant() {
     on_both(|server| {
         assert_eq!(server.tenant("acme").scim.post(USERS, &ada()).status, 201);
         assert_eq!(server.tenant("globex").scim.post(USERS, &ada()).status, 201);
@@ -69,7 +69,7 @@ fn the_same_names_are_free_in_another_tenant() {
 }
 
 #[test]
-fn problems_name_the_attribute() {
+fn errors_name_the_attribute() {
     on_both(|server| {
         let scim = server.tenant("acme").scim;
         let problem = |body| scim.post(USERS, &body).shown();
@@ -84,7 +84,7 @@ fn problems_name_the_attribute() {
 }
 
 #[test]
-fn a_password_is_accepted_and_kept_nowhere() {
+fn password_is_accepted_and_not_stored() {
     on_both(|server| {
         let scim = server.tenant("acme").scim;
         let answer = scim.post(USERS, &json!({ "userName": "ada", "password": "hunter2hunter2" }));

@@ -4,7 +4,7 @@ use super::USERS;
 use crate::support::{ada, on_both};
 
 #[test]
-fn who_was_deleted_is_gone_and_its_names_are_free() {
+fn deleted_user_is_gone_and_its_names_can_be_reused() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let made = tenant.scim.post(USERS, &ada()).json();

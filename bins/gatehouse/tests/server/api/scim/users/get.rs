@@ -12,7 +12,7 @@ fn a_user_is_read_as_it_was_created() {
 }
 
 #[test]
-fn an_unknown_an_impossible_and_a_foreign_id_are_the_same() {
+fn unknown_malformed_and_other_tenants_ids_get_the_same_404() {
     on_both(|server| {
         let scim = server.tenant("acme").scim;
         let foreign =

@@ -22,7 +22,7 @@ fn an_empty_tenant_has_an_empty_list() {
 }
 
 #[test]
-fn a_user_is_found_as_identity_providers_look() {
+fn user_is_found_by_the_filters_of_identity_providers() {
     on_both(|server| {
         let scim = server.tenant("acme").scim;
         let made = scim.post(USERS, &ada()).json();
@@ -58,7 +58,7 @@ fn another_tenants_users_are_not_found() {
 }
 
 #[test]
-fn a_filter_that_is_not_understood_is_refused_not_empty() {
+fn unsupported_filter_is_refused_instead_of_matching_nothing() {
     on_both(|server| {
         let scim = server.tenant("acme").scim;
         insta::allow_duplicates! {
@@ -109,7 +109,7 @@ fn pages_follow_rfc_7644() {
         let whole = [page("count=200"), page("startIndex=201")];
         let whole: Vec<_> = whole.iter().flat_map(names).collect();
         assert_eq!(seen, whole, "small pages are the large ones, in the same order");
-        // Those of the same millisecond have no order of their own.
+        // Entries of the same millisecond have no defined order.
         seen.sort();
         assert_eq!(seen, (0..205).map(|number| format!("u{number:03}")).collect::<Vec<_>>(), "once each");
         insta::allow_duplicates! {

@@ -4,7 +4,7 @@ use super::USERS;
 use crate::support::{ada, on_both};
 
 #[test]
-fn a_patch_changes_what_it_names() {
+fn patch_changes_only_the_named_attributes() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let made = tenant.scim.post(USERS, &ada()).json();
@@ -33,7 +33,7 @@ fn a_patch_changes_what_it_names() {
 }
 
 #[test]
-fn a_patch_is_all_or_nothing() {
+fn patch_is_atomic() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let made = tenant.scim.post(USERS, &ada()).json();
@@ -63,7 +63,7 @@ fn a_patch_is_all_or_nothing() {
 }
 
 #[test]
-fn a_patch_that_changes_nothing_leaves_no_trace() {
+fn patch_without_changes_records_nothing() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let made = tenant.scim.post(USERS, &ada()).json();

@@ -10,7 +10,7 @@ fn names(user: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn a_client_chooses_what_it_is_answered() {
+fn client_selects_the_returned_attributes() {
     on_both(|server| {
         let scim = server.tenant("acme").scim;
         let mut body = ada();

@@ -4,7 +4,7 @@ use super::USERS;
 use crate::support::{ada, on_both};
 
 #[test]
-fn what_is_not_sent_is_removed_and_active_stays() {
+fn replace_removes_absent_attributes_except_active() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let made = tenant.scim.post(USERS, &ada()).json();
@@ -21,7 +21,7 @@ fn what_is_not_sent_is_removed_and_active_stays() {
         let entries = server.entries(&tenant);
         let mut said: Vec<_> =
             entries.iter().map(|entry| format!("{} {}", entry.action, entry.metadata)).collect();
-        // Those of the same millisecond have no order.
+        // Entries of the same millisecond have no defined order.
         said.sort();
         insta::allow_duplicates! {
             insta::assert_debug_snapshot!(said, @r#"
@@ -38,12 +38,12 @@ fn what_is_not_sent_is_removed_and_active_stays() {
 }
 
 #[test]
-fn a_replace_that_changes_nothing_leaves_no_trace() {
+fn replace_without_changes_records_nothing() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let made = tenant.scim.post(USERS, &ada()).json();
         let entries = server.entries(&tenant).len();
-        // Okta echoes what it read, with members of ours and of its own.
+        // Okta sends back what it read, including read-only and unknown members.
         let mut echo = made.clone();
         echo["groups"] = json!([]);
         echo["password"] = json!("ignored");
@@ -54,7 +54,7 @@ fn a_replace_that_changes_nothing_leaves_no_trace() {
 }
 
 #[test]
-fn unique_values_of_others_are_refused() {
+fn replace_refuses_unique_values_of_other_users() {
     on_both(|server| {
         let scim = server.tenant("acme").scim;
         scim.post(USERS, &ada());
@@ -74,13 +74,13 @@ fn unique_values_of_others_are_refused() {
 }
 
 #[test]
-fn refusals_come_in_order() {
+fn errors_are_checked_in_order() {
     on_both(|server| {
         let scim = server.tenant("acme").scim;
         let foreign = server.tenant("globex").scim.post(USERS, &ada()).json();
         let path = format!("{USERS}/{}", foreign["id"].as_str().unwrap());
         insta::allow_duplicates! {
-            // 400 before 404: a body that nobody could mean says nothing about what exists.
+            // 400 before 404: an invalid body must not reveal what exists.
             insta::assert_snapshot!(scim.put(&path, &json!({})).shown(), @r#"400 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"400","detail":"userName: is required","scimType":"invalidValue"}"#);
             insta::assert_snapshot!(scim.put(&path, &json!({ "userName": "x" })).shown(), @r#"404 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"404","detail":"there is no resource with this id"}"#);
         }
