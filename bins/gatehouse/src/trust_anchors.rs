@@ -275,7 +275,11 @@ mod tests {
         std::fs::write(place("blob.jwt"), "a.b.c").unwrap();
         assert_eq!(makers.refresh(now), 3, "the document known goes on");
         write(5, 1, "2027-01-01");
-        assert_eq!(makers.refresh(now), 3, "an older edition may lack models that were reported as compromised");
+        assert_eq!(
+            makers.refresh(now),
+            3,
+            "an older edition may lack models that were reported as compromised"
+        );
         write(7, 1, "2027-01-01");
         assert_eq!(makers.refresh(now), 1);
         let other = AuthenticatorMetadataFiles { signer: None, ..files.clone() };
