@@ -1,4 +1,4 @@
-//! The tour of the README, pasted.
+//! The curl tour of the README.
 
 use std::process::Command;
 
@@ -12,7 +12,7 @@ fn the_curl_tour_works_when_pasted() {
         tour.split("```").skip(1).step_by(2).map(|block| block.strip_prefix("sh\n").unwrap()).collect();
     assert!(script.matches("call ").count() >= 5, "{script}");
 
-    // As `cargo xtask up` leaves things, on a port of its own.
+    // The setup of `cargo xtask up`, on another port.
     let process = Process::new(&[("GATEHOUSE_BIND", "127.0.0.1:0")]);
     process.json(&["migrate"]);
     process.json(&["tenant", "create", "--slug", "demo", "--name", "Demo"]);

@@ -1,4 +1,4 @@
-//! `list` and `show`: tables for people, JSON for programs.
+//! `list` and `show`: tables for humans, JSON for programs.
 
 use serde_json::json;
 
@@ -59,7 +59,7 @@ fn tenants_users_and_tokens_are_listed_and_shown() {
     assert_eq!(personal["tokens"][0]["id"], pat["id"]);
     process.json(&["token", "revoke", "--id", pat["id"].as_str().unwrap()]);
     assert!(text(&process, &[&["token", "list"][..], &ada].concat()).contains("revoked"));
-    // Tokens and users of another tenant stay invisible.
+    // Tokens and users of another tenant are not listed.
     assert_eq!(process.json(&["user", "list", "--tenant", "other"]), json!({ "users": [] }));
     assert_eq!(process.json(&["token", "list", "--tenant", "other"]), json!({ "tokens": [] }));
 
