@@ -457,23 +457,23 @@ const walks = {
     await ivan.context.close();
   },
 
-  "an administrator says which authenticators may be enrolled, and sees which passkeys that is about": async () => {
+  "an administrator changes the attestation policy and previews which passkeys it refuses": async () => {
     const { page, complaints, confirm } = await administrator();
     await page.getByRole("link", { name: "Authenticators" }).click();
-    await page.getByText("1 passkey is enrolled.").waitFor();
+    await page.getByText("1 passkey enrolled.").waitFor();
     await see(page, "authenticators");
-    const save = by(page, "Save");
-    await page.getByLabel("Those that are allowed here alone").check();
-    await page.getByText("Nothing is allowed:").waitFor();
+    const save = by(page, "Save policy");
+    await page.getByLabel("Only these models").check();
+    await page.getByText("No model is allowed.").waitFor();
     await page.getByLabel("Other security keys").check();
     await page.getByText("1 of 1 passkey would be refused").waitFor();
     await see(page, "authenticators-impact");
     await save.click();
     await confirm();
-    await page.getByText("1 passkey would be refused today.").waitFor();
-    await page.getByText("1 of which would be refused today").waitFor();
+    await page.getByText("It would refuse 1 passkey today.").waitFor();
+    await page.getByText("1 of them not allowed by this policy").waitFor();
 
-    // Whoever comes with another one is told so.
+    // Enrolling a model that is not allowed fails with a message.
     const ivan = await somebody(browser, base);
     await authenticator(ivan.page);
     await signIn(ivan.page, "ivan@example.com", facts.password, "/auth/login?next=/account/security");
@@ -482,27 +482,27 @@ const walks = {
     await ivan.page.getByText("This authenticator is not allowed here").waitFor();
     await see(ivan.page, "passkey-refused");
 
-    // One make beside the groups.
-    await page.getByLabel("Find a make").fill("yubikey fips 5.7");
-    await page.getByText("No make is found.").waitFor();
-    await page.getByLabel("Find a make").fill("yubikey fips");
+    // Allow single models in addition to the groups.
+    await page.getByLabel("Find a model").fill("yubikey fips 5.7");
+    await page.getByText("No models found.").waitFor();
+    await page.getByLabel("Find a model").fill("yubikey fips");
     const shown = () => page.locator("[data-makes] > li:visible").count();
     assert.ok((await shown()) > 1);
     await see(page, "authenticators-found");
-    await page.getByLabel("Find a make").fill("");
+    await page.getByLabel("Find a model").fill("");
     await page.getByLabel("Group").selectOption("ENROLLED");
     assert.equal(await shown(), 1);
-    await page.getByLabel("Allow Not in the catalog, 01020304").check();
+    await page.getByLabel("Allow Unknown model, 01020304").check();
     await page.getByText("it is built into a device").waitFor();
-    await page.getByLabel("Also what is built into a device").check();
-    await page.getByText("The one passkey that is enrolled would be accepted.").waitFor();
-    await page.getByLabel("Another make").fill("11111111-2222-4333-8444-555555555555");
+    await page.getByLabel("Allow authenticators built into a device").check();
+    await page.getByText("The only enrolled passkey would be accepted.").waitFor();
+    await page.getByLabel("Add by AAGUID").fill("11111111-2222-4333-8444-555555555555");
     await by(page, "Allow").click();
-    await page.getByLabel("Allow what is not in the catalog, 11111111-2222-4333-8444-555555555555").waitFor();
+    await page.getByLabel("Allow Unknown model, 11111111-2222-4333-8444-555555555555").waitFor();
     await save.click();
     await confirm();
-    await page.getByText("The policy is saved.").waitFor();
-    await page.getByText("and 2 that are not").waitFor();
+    await page.getByText("Policy saved.").waitFor();
+    await page.getByText("and 2 unknown").waitFor();
     await see(page, "authenticators-saved");
     await by(ivan.page, "Add a passkey").click();
     await ivan.page.getByText("Your recovery codes").waitFor();
