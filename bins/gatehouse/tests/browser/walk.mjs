@@ -518,7 +518,7 @@ const walks = {
     await sso(await administrator(), see, by, () => somebody(browser, base), signIn);
   },
 
-  "what the page takes for a proof is one": async () => {
+  "the page accepts only valid proofs": async () => {
     const { context, page } = await somebody(browser, base);
     await page.goto("/auth/login");
     const text = (hash) => hash.toString("base64");
@@ -567,9 +567,9 @@ const walks = {
     await context.close();
   },
 
-  "an administrator looks the audit log up, and has it proved": async () => {
+  "an administrator searches, verifies and exports the audit log": async () => {
     const { page, complaints } = await administrator();
-    // Something to look through.
+    // Record entries to search.
     await page.evaluate(async () => {
       for (let number = 0; number < 60; number += 1) {
         const body = JSON.stringify({ displayName: `Hana ${number}` });
@@ -580,19 +580,19 @@ const walks = {
     await page.getByRole("link", { name: "Audit log" }).click();
     const rows = page.locator("[data-entries] > li");
     const found = page.locator("[data-found]");
-    await found.getByText("The newest 50 entries; there are more.").waitFor();
+    await found.getByText("Showing the newest 50 entries.").waitFor();
     assert.equal(await rows.count(), 50);
-    await page.getByText("This browser sees the log for the first time.").waitFor();
+    await page.getByText("This browser stored the size and root hash of the log").waitFor();
     await see(page, "audit-log");
 
-    // More of them, and one reads on where they begin.
+    // Loading more moves the focus to the first new entry.
     await by(page, "Load more").click();
     await rows.nth(50).waitFor();
     await page.waitForFunction(() => document.activeElement === document.querySelectorAll("[data-entries] summary")[50]);
     const ids = await rows.evaluateAll((all) => all.map((row) => row.dataset.id));
-    assert.equal(new Set(ids).size, ids.length, "none comes twice");
+    assert.equal(new Set(ids).size, ids.length, "no entry is listed twice");
 
-    // Looked up as one types; what is asked last counts, though its answer comes first.
+    // Search as you type: the latest search wins, even if its response arrives first.
     let late;
     const held = new Promise((resolve) => { late = resolve; });
     await page.route(/audit-log\?.*action=ACCOUNT_USER_\*/, async (route) => {
@@ -610,78 +610,78 @@ const walks = {
     await whole;
     await page.unrouteAll();
     assert.equal(await rows.count(), 1);
-    await rows.getByText("What a person may do in the tenant changed.").waitFor();
+    await rows.getByText("A user's role changed.").waitFor();
     assert.equal(new URL(page.url()).search, "?action=account_user_role");
     await page.reload();
     await found.getByText("1 entry.").waitFor();
     await see(page, "audit-log-found");
 
-    // What is malformed is said where it stands, and whoever types is not moved.
+    // A malformed filter shows its error at the field and keeps the focus.
     await page.getByLabel("Action", { exact: true }).fill("ACCOUNT-USER");
     await page.locator('[data-wrong="action"]').filter({ hasText: /./ }).waitFor();
     await see(page, "audit-log-refused");
     await page.getByLabel("Action", { exact: true }).fill("ACCOUNT_GROUP_*");
-    await found.getByText("Nothing matches.").waitFor();
+    await found.getByText("No entries match.").waitFor();
     await see(page, "audit-log-nothing");
-    await by(page, "Look at all entries").click();
+    await by(page, "Show all entries").click();
     await found.getByText("The newest 50 entries").waitFor();
     assert.equal(new URL(page.url()).search, "");
 
-    // An entry, proved. What was written a moment ago is sealed a moment later.
+    // Verify an entry. New entries are sealed with a short delay.
     await page.getByLabel("Text", { exact: true }).fill("factor_enrolled");
     await found.getByText(/^[1-3] entr/).waitFor();
     await rows.first().locator("summary").click();
     await rows.first().locator("pre").waitFor();
-    const stands = rows.first().getByText(/^It stands in the signed log, at place [0-9]+ of [0-9]+/);
-    await by(page, "Prove").click();
+    const stands = rows.first().getByText(/^Verified: this entry is in the signed log, at index [0-9]+ of [0-9]+/);
+    await by(page, "Verify").click();
     await stands.waitFor();
-    await rows.first().getByText("gives the hash that was sealed.").waitFor();
+    await rows.first().getByText("The hash of this entry matches the sealed hash.").waitFor();
     await see(page, "audit-log-proved");
     await page.route("**/proof", async (route) => {
       const answer = await route.fetch();
       const proof = await answer.json();
       await route.fulfill({ response: answer, json: { ...proof, sequence: proof.sequence ^ 1 } });
     });
-    await by(page, "Prove").click();
-    await rows.first().getByText("It is not proved that it stands in the signed log.").waitFor();
+    await by(page, "Verify").click();
+    await rows.first().getByText("Verification failed: the proof does not show").waitFor();
     await see(page, "audit-log-not-proved");
     await page.unrouteAll();
     await page.route("**/proof", (route) => route.fulfill({ status: 409, json: { code: "NOT_SEALED", error: "not yet" } }));
-    await by(page, "Prove").click();
+    await by(page, "Verify").click();
     await rows.first().getByText("Not sealed yet").waitFor();
     await page.unrouteAll();
-    await by(page, "About this resource").click();
+    await by(page, "Filter by resource").click();
     await page.waitForURL(/resourceType=factor/);
 
-    // The checkpoint, and that the log has only grown since it was first seen.
-    await page.getByText(/^Grown from [0-9]+ entries to [0-9]+ since you looked on .*: proved\.$|^Nothing was added since/).waitFor();
+    // The checkpoint, and that the log only grew since the first visit.
+    await page.getByText(/^Verified: the log only grew, from [0-9]+ entries to [0-9]+, since you last looked on .*\.$|^No entries were added or changed since/).waitFor();
     await page.getByText("Checkpoint and keys").click();
     await by(page, "Verify signature").click();
-    await page.getByText("The signature is right").waitFor();
-    await by(page, "Copy the checkpoint").click();
+    await page.getByText("Valid signature", { exact: true }).waitFor();
+    await by(page, "Copy checkpoint").click();
     assert.match(await page.evaluate(() => navigator.clipboard.readText()), /^gatehouse\/audit\/ten_/);
-    const [note] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name: "Download the checkpoint" }).click()]);
+    const [note] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name: "Download checkpoint" }).click()]);
     assert.match(note.suggestedFilename(), /^audit-log-checkpoint-[0-9]+\.txt$/);
     await see(page, "audit-log-checkpoint");
     await page.evaluate(() => {
       const [place, kept] = Object.entries(localStorage).find(([name]) => name.startsWith("gatehouse.audit-log."));
       localStorage.setItem(place, JSON.stringify({ ...JSON.parse(kept), size: 3 }));
     });
-    await by(page, "Look again").click();
-    await page.getByText("This is not the log that you saw.").waitFor();
+    await by(page, "Check again").click();
+    await page.getByText("The log does not match the one that you saw.").waitFor();
     await see(page, "audit-log-tampered");
-    await by(page, "Remember the log as it is now").click();
-    await page.getByText("This browser sees the log for the first time.").waitFor();
+    await by(page, "Trust the current log").click();
+    await page.getByText("This browser stored the size and root hash of the log").waitFor();
 
-    // A day, by keyboard.
-    await by(page, "Clear").click();
+    // Choose a day by keyboard.
+    await by(page, "Clear filters").click();
     await found.getByText("The newest 50 entries").waitFor();
-    const bars = page.getByRole("toolbar", { name: "Entries of each day" });
+    const bars = page.getByRole("toolbar", { name: "Entries per day" });
     assert.equal(await bars.getByRole("button").count(), 30);
     await bars.getByRole("button").last().focus();
     await page.keyboard.press("ArrowLeft");
     await page.keyboard.press("Enter");
-    await found.getByText("Nothing matches.").waitFor();
+    await found.getByText("No entries match.").waitFor();
     await page.keyboard.press("End");
     await page.keyboard.press("Enter");
     await found.getByText("The newest 50 entries").waitFor();
@@ -690,7 +690,7 @@ const walks = {
     await page.keyboard.press("Enter");
     await page.waitForURL((url) => url.search === "");
 
-    // Days of many kinds, and more than are counted.
+    // Busy days, one of them above the counting limit.
     await page.route("**/activity?*", async (route) => {
       const answer = await route.fetch();
       const { days } = await answer.json();
@@ -702,31 +702,31 @@ const walks = {
     await see(page, "audit-log-activity");
     await page.unrouteAll();
 
-    // What no index finds is looked for in steps; nothing at all is said as well.
+    // Unindexed searches continue in steps. An empty log shows its empty state.
     const pages = [
       { entries: [], nextCursor: "further", scanStoppedAt: "2026-01-31T09:30:00.000Z" },
       { entries: [], nextCursor: null },
     ];
     await page.route(/audit-log\?.*q=needle/, (route) => route.fulfill({ json: pages.shift() }));
     await page.getByLabel("Text", { exact: true }).fill("needle");
-    await page.getByText("50,000 entries were looked at, back to 31 Jan 2026").waitFor();
+    await page.getByText("Searched 50,000 entries, back to 31 Jan 2026").waitFor();
     await see(page, "audit-log-further");
-    await by(page, "Look further back").click();
-    await found.getByText("Nothing matches.").waitFor();
+    await by(page, "Search older entries").click();
+    await found.getByText("No entries match.").waitFor();
     assert.equal(await page.evaluate(() => document.activeElement.id), "entries-title");
     await page.unrouteAll();
     await page.evaluate(() => localStorage.clear());
     await page.route(/audit-log(\?|$)/, (route) => (route.request().resourceType() === "fetch" ? route.fulfill({ json: { entries: [], nextCursor: null } }) : route.fallback()));
     await page.route("**/checkpoint", (route) => route.fulfill({ status: 404, json: { code: "NOT_FOUND", error: "nothing is sealed yet" } }));
     await page.goto("/settings/audit-log");
-    await found.getByText("Nothing has happened yet.").waitFor();
-    await page.getByText("Nothing is sealed yet.").waitFor();
+    await found.getByText("No entries yet.").waitFor();
+    await page.getByText("No entries are sealed yet.").waitFor();
     await see(page, "audit-log-empty");
     await page.unrouteAll();
     await page.reload();
     await found.getByText("The newest 50 entries").waitFor();
 
-    // Taken out, as a spreadsheet and with proofs; one at a time.
+    // Exports: CSV, NDJSON with proofs, and one at a time.
     await page.getByLabel("Action", { exact: true }).fill("ACCOUNT_FACTOR_*");
     await page.waitForURL(/ACCOUNT_FACTOR/);
     const lines = async (name) => {
@@ -741,7 +741,7 @@ const walks = {
     assert.ok(JSON.parse(checkpoint).checkpoint && JSON.parse(entry).proof.path);
     await page.route("**/export?*", (route) => route.fulfill({ status: 429, headers: { "Retry-After": "10" }, json: { code: "RATE_LIMITED", error: "busy" } }));
     await by(page, "Export as NDJSON").click();
-    await page.getByText("Another export is under way").waitFor();
+    await page.getByText("Another export is running").waitFor();
     await see(page, "audit-log-export");
     await page.unrouteAll();
     assert.deepEqual(complaints, []);
