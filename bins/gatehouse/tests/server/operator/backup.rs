@@ -1,4 +1,4 @@
-//! A backup during writes, restored elsewhere, contains everything that was acknowledged before it started.
+//! A backup taken during writes and restored to a new place contains everything acknowledged before it started.
 
 use std::{
     path::Path,

@@ -73,7 +73,7 @@ fn excess_requests_are_refused_at_once_and_probes_are_answered() {
 }
 
 #[test]
-fn slow_bodies_block_nobody_and_are_limited_per_address() {
+fn slow_bodies_do_not_block_others_and_are_limited_per_address() {
     let bounds = [("GATEHOUSE_MAX_IN_FLIGHT", "4"), ("GATEHOUSE_MAX_BODIES_PER_ADDRESS", "16")];
     let process = Process::on(Kind::Sqlite, &bounds);
     let token = process.tenant("acme");
