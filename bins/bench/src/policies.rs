@@ -1,4 +1,4 @@
-//! `cargo xtask bench policies`: cost of policy decisions, alone and within requests.
+//! `cargo xtask bench policies`: cost of policy decisions by themselves and within requests.
 
 use std::{path::Path, process::Command, sync::Arc, time::Duration};
 

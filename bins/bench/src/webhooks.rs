@@ -156,7 +156,7 @@ impl Place {
         Ok((queued as f64 / took, ours, theirs))
     }
 
-    /// Measures the delay of deliveries, alone and next to a tenant with a slow receiver.
+    /// Measures the delay of deliveries, without and with another tenant whose receiver is slow.
     fn paced(&self, cluster: &Cluster) -> Result<()> {
         let url = self.database(cluster, "paced")?;
         let (one, other) = (self.tenant(&url, "good")?, self.tenant(&url, "bad")?);

@@ -90,7 +90,7 @@ struct Place {
     receivers: Vec<Receiver>,
     program: PathBuf,
     folder: PathBuf,
-    /// The first user, Ada, for whom no event is delivered.
+    /// The first user, Ada, created before any receiver subscribes.
     known: String,
     /// Durations of the rounds that waited for a lease.
     waited: Vec<Duration>,

@@ -1,9 +1,9 @@
-// How much has happened, day by day: a bar for each, which looks up its entries.
+// The activity chart: one bar per day. A bar filters the entries by its day.
 
 import { $, $$, clear, count, element, refuse } from "./page.js";
 import { mine } from "./session.js";
 
-/** Entries that the server counts of a day at most. */
+/** The server counts at most this many entries per day. */
 const MOST = 10_000;
 
 const part = $('[data-part="activity"]');
@@ -12,7 +12,7 @@ const dayOf = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "long", 
 
 const inWords = (entries) => (entries >= MOST ? "10,000 entries or more" : count(entries, "entry", "entries"));
 
-/** The bar itself. Its height is an attribute: the page has no styles but those of its files. */
+/** Draws a bar. Its height is an attribute, because the content security policy forbids inline styles. */
 function drawing(height) {
   const space = "http://www.w3.org/2000/svg";
   const svg = document.createElementNS(space, "svg");
@@ -26,7 +26,7 @@ function drawing(height) {
 function draw({ from, to, count: entries }, most, isNamed) {
   const day = dayOf.format(new Date(from));
   const name = `${day}: ${inWords(entries)}`;
-  // What is little is still seen beside what is much.
+  // Small counts stay visible beside large ones.
   const height = entries === 0 ? 0 : Math.max(2, (100 * entries) / most);
   const button = element("button", drawing(height));
   Object.assign(button, { type: "button", className: "bar-of-day", title: name, tabIndex: -1 });
@@ -37,7 +37,7 @@ function draw({ from, to, count: entries }, most, isNamed) {
   return button;
 }
 
-/** One bar is reached with Tab, the others from there with arrows. */
+/** Makes this bar the only tab stop. The arrow keys reach the others. */
 function reach(button) {
   for (const other of $$("button", bars)) other.tabIndex = other === button ? 0 : -1;
 }
@@ -52,10 +52,10 @@ bars.addEventListener("keydown", (event) => {
   all[to].focus();
 });
 
-// Where they do not all fit, the newest are seen first.
+// If the bars do not fit, the newest ones are visible first.
 new ResizeObserver(() => { bars.scrollLeft = bars.scrollWidth; }).observe(bars);
 
-/** Marks the day that is looked up, if it is one. */
+/** Marks the bar of the day that the filter selects, if any. */
 export function mark(from, to) {
   for (const bar of $$("button", bars)) {
     const isIt = Date.parse(bar.dataset.from) === Date.parse(from) && Date.parse(bar.dataset.to) === Date.parse(to);
@@ -64,7 +64,7 @@ export function mark(from, to) {
   }
 }
 
-/** Draws the days, and tells which is chosen; chosen again, it is none. */
+/** Draws the chart. Calls `choose` with the times of a bar when it is pressed, or with empty times when it is deselected. */
 export async function showActivity(choose) {
   const total = $("[data-total]", part);
   bars.addEventListener("click", (event) => {
@@ -83,7 +83,7 @@ export async function showActivity(choose) {
     const isAll = most < MOST;
     total.textContent = `${count(all, "entry", "entries")}${isAll ? "" : " or more"}`;
     $("[data-most]", part).textContent = isAll ? most.toLocaleString("en") : "10,000 or more";
-    // Names take the place of some days; today has one.
+    // Labels are wider than bars, so only some days have one, including today.
     const isNamed = (at) => at > 2 && (days.length - at) % 7 === 1;
     bars.replaceChildren(...days.map((day, at) => draw(day, most, isNamed(at))));
     $("[data-chart]", part).hidden = false;

@@ -1,4 +1,4 @@
-// The signed log: its newest checkpoint, and that it has only grown since this browser looked last.
+// The signed log: its newest checkpoint, and proof that the log only grew since the last visit of this browser.
 
 import { Refusal } from "./api.js";
 import { bytes, canHash, isBeginning, readNote, signatureOf } from "./audit-proofs.js";
@@ -12,24 +12,24 @@ const inWords = (number) => number.toLocaleString("en");
 const entries = (number) => count(number, "entry", "entries");
 const whole = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" });
 
-/** Said where nothing can be verified. */
-export const UNABLE = "Browsers cannot verify on a page without HTTPS. Run gatehouse audit verify on the server instead.";
+/** Shown if the browser cannot verify anything. */
+export const UNABLE = "Browsers can verify only on pages opened over HTTPS. Run gatehouse audit verify on the server instead.";
 
-// What was looked at last, and where.
+// The checkpoint that is shown, and the object URL of its file.
 let shown;
 let noteFile;
 
 const look = () => mine("GET", `${path}/checkpoint`, undefined, { Accept: "application/json" });
 
-/** Whether a note is signed with the log's keys: see `signatureOf`. */
+/** Verifies the signature of a note with the log's keys. See `signatureOf` for the results. */
 export async function signature(note) {
   const { keys } = shown ?? (await look());
   const result = await signatureOf(note, keys);
-  // The log may have got another key since.
+  // The log may have a new key since the page was loaded.
   return result === "STRANGE" ? signatureOf(note, (await look()).keys) : result;
 }
 
-// What this browser remembers of the log. What is blocked or spoilt is not remembered.
+// The size and root hash that this browser stored at its last visit. Blocked or malformed storage counts as empty.
 
 const place = `gatehouse.audit-log.${tenant}`;
 
@@ -43,7 +43,7 @@ function recall() {
   }
 }
 
-/** Answers whether the browser keeps it. */
+/** Returns whether the browser stored the checkpoint. */
 function remember({ size, rootHash }) {
   try {
     localStorage.setItem(place, JSON.stringify({ size, root: rootHash, at: new Date().toISOString() }));
@@ -53,22 +53,22 @@ function remember({ size, rootHash }) {
   }
 }
 
-/** What became of the log since it was remembered: what to say, and whether all is well. */
+/** Compares the log with the stored checkpoint. Returns a message and whether the log only grew. */
 async function since(before, { size, rootHash }) {
   const day = whole.format(new Date(before.at));
   if (size < before.size) {
-    const text = `It had ${entries(before.size)} on ${day} and has ${inWords(size)} now.`;
+    const text = `It had ${entries(before.size)} when you last looked on ${day}, and has ${inWords(size)} now.`;
     return { isWell: false, text };
   }
   const isSame = size === before.size;
   const proof = isSame ? [] : (await mine("GET", `${path}/consistency?from=${before.size}&to=${size}`)).path;
   const isWell = await isBeginning(before.size, bytes(before.root), size, bytes(rootHash), proof.map(bytes));
   if (!isWell) {
-    const text = `Entries from before your visit on ${day} were changed, removed or reordered since.`;
+    const text = `Entries from before ${day}, when you last looked, were changed, removed or reordered.`;
     return { isWell, text };
   }
-  if (isSame) return { isWell, text: `No entries were added or changed since your visit on ${day}.` };
-  return { isWell, text: `Verified: grown from ${entries(before.size)} to ${inWords(size)} since your visit on ${day}.` };
+  if (isSame) return { isWell, text: `No entries were added or changed since you last looked on ${day}.` };
+  return { isWell, text: `Verified: the log only grew, from ${entries(before.size)} to ${inWords(size)}, since you last looked on ${day}.` };
 }
 
 function sayCalmly(...what) {
@@ -77,9 +77,9 @@ function sayCalmly(...what) {
   grown.hidden = false;
 }
 
-/** A button that forgets what was remembered, in favour of what is so now. */
+/** Creates a button that replaces the stored checkpoint with the current one. */
 function anew() {
-  const button = element("button", "Accept the present log");
+  const button = element("button", "Trust the current log");
   button.type = "button";
   button.className = "link";
   button.dataset.act = "remember";
@@ -89,21 +89,21 @@ function anew() {
 function warn(text, before) {
   const warning = $("[data-warning]", part);
   warning.replaceChildren(
-    element("p", element("b", "This is not the log of your last visit. "), text),
-    element("p", "Somebody changed it, or a backup was restored. Tell your security team before you do anything else."),
-    element("p", `Your last visit: ${entries(before.size)} with the root `, element("code", before.root), ". ", anew()),
+    element("p", element("b", "The log does not match the one that you saw. "), text),
+    element("p", "Someone tampered with it, or it was restored from a backup. Inform your security team before you do anything else."),
+    element("p", `You saw ${entries(before.size)} with the root hash `, element("code", before.root), ". ", anew()),
   );
   warning.hidden = false;
 }
 
-/** Compares the log with what was remembered of it, and remembers what is so now if all is well. */
+/** Compares the log with the stored checkpoint, and stores the current one if the log only grew. */
 async function compare(checkpoint, before) {
   if (!canHash()) return sayCalmly(UNABLE);
   if (before === undefined) {
     return sayCalmly(
       remember(checkpoint)
-        ? "First visit with this browser. It remembers the log's size and root, to verify at your next visit that the log only grew."
-        : "This browser stores nothing for this page, so it cannot verify at your next visit that the log only grew.",
+        ? "This browser stored the size and root hash of the log, to verify at your next visit that the log only grew."
+        : "This browser blocks storage for this page, so it cannot verify at your next visit that the log only grew.",
     );
   }
   try {
@@ -113,7 +113,7 @@ async function compare(checkpoint, before) {
     sayCalmly(text);
   } catch (error) {
     if (error.status !== 404) throw error;
-    sayCalmly(`The log's growth since your visit on ${whole.format(new Date(before.at))} could not be verified. ${error.message} `, anew());
+    sayCalmly(`Cannot verify that the log only grew since you last looked on ${whole.format(new Date(before.at))}. ${error.message} `, anew());
   }
 }
 
@@ -132,17 +132,17 @@ function draw() {
   $("[data-signature]", part).hidden = true;
 }
 
-/** Looks at the log as it is now. */
+/** Loads, shows and compares the newest checkpoint. */
 export async function showCheckpoint() {
   const sealed = $("[data-sealed]", part);
   for (const name of ["grown", "warning"]) $(`[data-${name}]`, part).hidden = true;
-  // Recalled before the server is asked: what another tab remembers meanwhile may be newer than the answer.
+  // Read before the request: another tab may meanwhile store a checkpoint newer than the response.
   const before = recall();
   try {
     const answer = await look();
     const read = readNote(answer.note);
-    if (read?.tenant !== tenant) throw new Refusal(-1, { error: "the server's response is not a checkpoint of this log" });
-    // What is signed is what counts.
+    if (read?.tenant !== tenant) throw new Refusal(-1, { error: "the server sent a malformed checkpoint" });
+    // The signed values override the others.
     shown = { ...answer, ...read };
     draw();
     await compare(shown, before);
@@ -152,8 +152,8 @@ export async function showCheckpoint() {
       return refuse(part, error, true);
     }
     $("[data-checkpoint]", part).hidden = true;
-    sealed.textContent = "Nothing is sealed yet. Entries are sealed about a second after they are written.";
-    if (before) warn("It is empty.", before);
+    sealed.textContent = "No entries are sealed yet. Entries are sealed about a second after they are recorded.";
+    if (before) warn("It is empty now.", before);
   }
 }
 
@@ -166,12 +166,12 @@ onAct("remember", async () => {
 
 const verdicts = {
   RIGHT: ["good", "Valid signature", "One of the log's keys signed this checkpoint."],
-  WRONG: ["bad", "Invalid signature", "The key that the checkpoint names did not sign it."],
-  STRANGE: ["bad", "Unknown key", "None of the keys above signed this checkpoint."],
-  UNABLE: ["", "Not verified", "This browser does not support Ed25519. Ask the operator to run gatehouse audit verify."],
+  WRONG: ["bad", "Invalid signature", "The key that the signature names did not sign this checkpoint."],
+  STRANGE: ["bad", "Unknown key", "None of the log's keys signed this checkpoint."],
+  UNABLE: ["", "Not verified", "This browser does not support Ed25519. Download the checkpoint and ask the server operator to run gatehouse audit verify."],
 };
 
-/** A verdict on a signature, to read. */
+/** Renders the result of `signatureOf`. */
 export function verdict(result) {
   const [kind, name, text] = verdicts[result];
   const badge = element("span", name);

@@ -1,4 +1,4 @@
-// Entries of the audit log as rows, and the proof that each of them stands in the signed log.
+// Rows of the audit log, and the verification of each entry's inclusion proof.
 
 import { UNABLE, signature, verdict } from "./audit-checkpoint.js";
 import { bytes, canHash, isIncluded, isLeafOf, readNote } from "./audit-proofs.js";
@@ -9,13 +9,13 @@ const path = "/api/settings/audit-log";
 const list = $("[data-entries]");
 const whole = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit" });
 
-/** What the codes mean, of the catalog. */
+/** Descriptions of the action codes, from the catalog. */
 export const meanings = new Map($$("#kinds option").map((option) => [option.value, option.textContent]));
 
-// What is shown: each entry, and its metadata as the server wrote it.
+// The entries that are shown, each with its metadata exactly as the server wrote it.
 const known = new Map();
 
-/** An element of this class. */
+/** Creates an element with this class. */
 function classed(name, className, ...within) {
   const made = element(name, ...within);
   made.className = className;
@@ -24,7 +24,7 @@ function classed(name, className, ...within) {
 
 const code = (text) => element("code", text);
 
-/** A button that looks for the entries that have this in common. */
+/** Creates a button that filters the entries by these values. */
 function only(name, values) {
   const button = classed("button", "quiet", name);
   button.type = "button";
@@ -32,7 +32,7 @@ function only(name, values) {
   return button;
 }
 
-/** What a row says at a glance. */
+/** Renders the summary of a row. */
 function glance({ timestamp, actor, action, resourceType, resourceId, ip }) {
   const time = element("time", whole.format(new Date(timestamp)));
   time.dateTime = timestamp;
@@ -46,14 +46,14 @@ function glance({ timestamp, actor, action, resourceType, resourceId, ip }) {
   return [when, what, who, about];
 }
 
-/** What a row says when it is opened. */
+/** Renders the details of an expanded row. */
 function details({ id, actor, action, resourceType, resourceId, metadata }) {
   const facts = classed("dl", "facts");
-  for (const [name, value] of [["Entry", id], ["Actor", actor.id]]) {
+  for (const [name, value] of [["Entry ID", id], ["Actor ID", actor.id]]) {
     facts.append(element("div", element("dt", name), element("dd", code(value))));
   }
   const shown = element("pre", JSON.stringify(metadata, null, 2));
-  const prove = element("button", "Prove");
+  const prove = element("button", "Verify");
   prove.type = "button";
   prove.dataset.act = "prove";
   const refused = classed("p", "note bad");
@@ -65,16 +65,16 @@ function details({ id, actor, action, resourceType, resourceId, metadata }) {
   proof.setAttribute("role", "status");
   const acts = classed(
     "div", "acts start", prove,
-    only("By this actor", { userId: actor.id }),
-    only("With this action", { action }),
-    only("About this resource", { resourceType, resourceId }),
+    only("Filter by actor", { userId: actor.id }),
+    only("Filter by action", { action }),
+    only("Filter by resource", { resourceType, resourceId }),
   );
   return classed("div", "within", facts, shown, acts, refused, proof);
 }
 
 function row(entry) {
   const folded = element("details", classed("summary", "glance", ...glance(entry)));
-  // Drawn when it is opened: most never are.
+  // Rendered when expanded, because most rows never are.
   folded.addEventListener("toggle", () => {
     if (folded.open && folded.children.length === 1) folded.append(details(entry));
   });
@@ -84,7 +84,7 @@ function row(entry) {
   return made;
 }
 
-/** Shows these entries, after those that are shown already or in their place; answers the first row. */
+/** Shows these entries, appended to the current ones or in place of them. Returns the first new row. */
 export function show(entries, texts, isFurther) {
   if (!isFurther) known.clear();
   entries.forEach((entry, at) => known.set(entry.id, { entry, metadata: texts[at] }));
@@ -94,39 +94,39 @@ export function show(entries, texts, isFurther) {
   return rows[0];
 }
 
-/** How many are shown. */
+/** Returns the number of entries that are shown. */
 export const shownCount = () => known.size;
 
-/** Everybody who acted in what is shown, by id. */
+/** Returns the names of the actors of the entries that are shown, by ID. */
 export function actors() {
   return new Map([...known.values()].map(({ entry: { actor } }) => [actor.id, actor.name ?? actor.type]));
 }
 
-/** One thing that was looked at in a proof, and how that ended. */
+/** Renders the result of one check of a proof; `undefined` means that the check could not run. */
 function finding(isRight, text) {
   const made = element("li", text);
   made.className = isRight === undefined ? "unknown" : isRight ? "right" : "wrong-one";
   return made;
 }
 
-/** Verifies a proof: whether the entry stands in the log, who has signed that, and what was found on the way. */
+/** Verifies an inclusion proof: the hash of the entry, its path to the root, and the signature of the checkpoint. */
 async function verified({ entry, metadata }, proof) {
   const note = readNote(proof.checkpoint);
   if (note?.size !== proof.size) return { isRight: false, findings: [finding(false, "The checkpoint is malformed.")] };
   const leaf = bytes(proof.leafHash);
-  // Of what was not read as it was written nothing is claimed.
+  // Without the original text of the metadata the hash cannot be computed.
   const isOwn = metadata === undefined ? undefined : proof.id === entry.id && (await isLeafOf(leaf, note.tenant, entry, metadata, proof));
   const isIn = await isIncluded(leaf, proof.sequence, note.size, proof.path.map(bytes), bytes(note.rootHash));
   const signed = await signature(proof.checkpoint);
   const isSigned = signed === "UNABLE" ? undefined : signed === "RIGHT";
   const hashed = {
-    true: "The entry shown here has the sealed hash.",
-    false: "The entry shown here does not have the sealed hash.",
-    undefined: "The entry shown here could not be hashed.",
+    true: "The hash of this entry matches the sealed hash.",
+    false: "The hash of this entry does not match the sealed hash.",
+    undefined: "The hash of this entry could not be computed.",
   };
   const findings = [
     finding(isOwn, hashed[isOwn]),
-    finding(isIn, isIn ? "The proof leads from that hash to the checkpoint's root." : "The proof does not lead from that hash to the checkpoint's root."),
+    finding(isIn, isIn ? "The inclusion path leads from the sealed hash to the root hash of the checkpoint." : "The inclusion path does not lead from the sealed hash to the root hash of the checkpoint."),
     finding(isSigned, element("span", ...verdict(signed))),
   ];
   return { isRight: isOwn !== false && isIn && isSigned !== false, isSigned, findings };
@@ -143,11 +143,11 @@ onAct("prove", async (button) => {
     proof = await mine("GET", `${path}/${encodeURIComponent(id)}/proof`);
   } catch (error) {
     if (error.code !== "NOT_SEALED") throw error;
-    place.replaceChildren(classed("p", "note", "Not sealed yet. Entries are sealed about a second after they are written. Try again."));
+    place.replaceChildren(classed("p", "note", "Not sealed yet. Entries are sealed about a second after they are recorded. Try again."));
     return;
   }
   const { isRight, isSigned, findings } = await verified(entry, proof);
-  const at = `at position ${proof.sequence.toLocaleString("en")} of ${proof.size.toLocaleString("en")}, counted from 0`;
-  const told = !isRight ? "This entry could not be verified in the signed log." : isSigned ? `Verified: in the signed log, ${at}.` : `In the log, ${at}. The signature was not verified.`;
+  const at = `at index ${proof.sequence.toLocaleString("en")} of ${proof.size.toLocaleString("en")}, counted from 0`;
+  const told = !isRight ? "Verification failed: the proof does not show that this entry is in the signed log." : isSigned ? `Verified: this entry is in the signed log, ${at}.` : `This entry is in the log, ${at}. The signature was not verified.`;
   place.replaceChildren(classed("div", isRight ? "note good" : "note bad", element("b", told), element("ul", ...findings)));
 });

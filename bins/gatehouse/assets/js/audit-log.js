@@ -1,4 +1,4 @@
-// The audit log: looked through as one types, taken out, and verified.
+// The audit log page: search, export and verification.
 
 import { Refusal } from "./api.js";
 import { mark, showActivity } from "./audit-chart.js";
@@ -16,11 +16,11 @@ const none = $("[data-none]");
 const further = $("[data-further]");
 const whole = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" });
 
-// What is looked for. Fields have times of here, the address bar and the API those of everywhere.
+// The search. Fields hold local times; the page URL and the API use UTC.
 
 const isTime = (name) => name === "from" || name === "to";
 
-/** What the fields say, as the address bar carries it. */
+/** Reads the fields, as the page URL carries them. */
 function said() {
   const all = new URLSearchParams();
   for (const [name, value] of new FormData(form)) {
@@ -30,7 +30,7 @@ function said() {
   return all;
 }
 
-/** Fills the fields with these, and empties those that are not among them if all are said. */
+/** Fills the fields with these values. If `areAll`, clears the fields without a value. */
 function fill(values, areAll) {
   for (const { name } of form.elements) {
     if (!name || !(areAll || values.has(name))) continue;
@@ -42,7 +42,7 @@ function fill(values, areAll) {
   }
 }
 
-/** Codes as they are asked for: whoever is still writing one has written a beginning. */
+/** Normalizes action codes. An incomplete code becomes a prefix pattern, for search as you type. */
 function codes(words) {
   const all = [...meanings.keys()];
   const one = (word) => {
@@ -52,36 +52,36 @@ function codes(words) {
   return words.split(",").map((word) => word.trim().toUpperCase()).filter(Boolean).map(one).join(",");
 }
 
-/** The same as the API is asked. */
+/** Reads the fields, as the API expects them. */
 function asked() {
   const all = said();
   if (all.has("action")) all.set("action", codes(all.get("action")));
   return all;
 }
 
-// Looking. What is asked later counts, whichever answer comes first.
+// Loading. Only the latest request counts, even if an earlier response arrives after its own.
 
 let turn = 0;
 let timer;
-// With what one goes on from what is shown; nothing once that is about to be replaced.
+// The query and cursor of the next page; undefined while the entries are about to be replaced.
 let next;
 
-/** How many, in the words of the place that announces it. */
+/** Announces the number of entries. */
 function tell({ nextCursor, scanStoppedAt }) {
   const shown = shownCount();
   const all = count(shown, "entry", "entries");
-  if (scanStoppedAt) found.textContent = `${shown === 0 ? "Nothing found" : all} so far, back to ${whole.format(new Date(scanStoppedAt))}.`;
+  if (scanStoppedAt) found.textContent = `${shown === 0 ? "No entries" : all} found so far, back to ${whole.format(new Date(scanStoppedAt))}.`;
   else if (shown === 0) found.textContent = said().size > 0 ? "No entries match." : "No entries yet.";
-  else found.textContent = nextCursor ? `The newest ${all}; there are more.` : `${all}.`;
+  else found.textContent = nextCursor ? `Showing the newest ${all}.` : `${all}.`;
 }
 
-/** What stands in the place of entries where there are none. */
+/** Renders the empty state. */
 function tellNothing(isSearched) {
   if (!isSearched) return none.replaceChildren(element("p", "No entries yet."));
   const again = element("button", "Show all entries");
   Object.assign(again, { type: "button", className: "link" });
   again.dataset.act = "clear";
-  none.replaceChildren(element("p", "No entries match. Actor and resource must be complete IDs. ", again));
+  none.replaceChildren(element("p", "No entries match. Enter complete IDs for the actor and the resource. ", again));
 }
 
 function draw({ page, text, query }, isFurther) {
@@ -91,8 +91,8 @@ function draw({ page, text, query }, isFurther) {
   next = page.nextCursor ? { query, cursor: page.nextCursor } : undefined;
   const stopped = $("[data-stopped]", further);
   stopped.hidden = !page.scanStoppedAt;
-  if (page.scanStoppedAt) stopped.textContent = `50,000 entries were searched, back to ${whole.format(new Date(page.scanStoppedAt))}.`;
-  $("button", further).textContent = page.scanStoppedAt ? "Search further back" : "Load more";
+  if (page.scanStoppedAt) stopped.textContent = `Searched 50,000 entries, back to ${whole.format(new Date(page.scanStoppedAt))}.`;
+  $("button", further).textContent = page.scanStoppedAt ? "Search older entries" : "Load more";
   further.hidden = !next;
   none.hidden = shownCount() > 0 || next !== undefined;
   if (!none.hidden) tellNothing(said().size > 0);
@@ -100,7 +100,7 @@ function draw({ page, text, query }, isFurther) {
   return first;
 }
 
-/** A page of what is looked for; nothing where something else is looked for meanwhile. */
+/** Fetches a page of entries. Returns undefined if another search started meanwhile. */
 async function pageOf(query) {
   const own = turn;
   $("[data-entries]").setAttribute("aria-busy", "true");
@@ -123,7 +123,7 @@ async function look() {
   const [all, query] = [said(), asked()];
   history.replaceState(null, "", all.size > 0 ? `?${all}` : location.pathname);
   mark(all.get("from"), all.get("to"));
-  found.textContent = "Looking…";
+  found.textContent = "Loading…";
   try {
     const answer = await pageOf(query);
     if (!answer) return;
@@ -135,7 +135,7 @@ async function look() {
     if ($("[aria-invalid]", more)) more.open = true;
     show([], [], false);
     further.hidden = none.hidden = true;
-    found.textContent = "The search failed.";
+    found.textContent = "The entries could not be loaded.";
   }
 }
 
@@ -155,7 +155,7 @@ onAct("further", async () => {
   const { query, cursor } = next;
   const answer = await pageOf(new URLSearchParams([...query, ["cursor", cursor]]));
   if (!answer) return;
-  // The first that came is where one reads on.
+  // Move the focus to the first new entry.
   const first = draw({ ...answer, query }, true);
   if (first) $("summary", first).focus();
   else if (further.hidden) $("#entries-title").focus();
@@ -174,7 +174,7 @@ onAct("only", async (button) => {
   await look();
 });
 
-// Taking it out.
+// Export.
 
 onAct("export", async (button) => {
   const cut = $("[data-cut]");
@@ -185,23 +185,23 @@ onAct("export", async (button) => {
   try {
     answer = await myRequest("GET", `${path}/export?${query}`);
   } catch (error) {
-    if (error.status === 429) error.message = "Another export is running. You can run one at a time, your organization two. Try again when it has finished.";
+    if (error.status === 429) error.message = "Another export is running. Each user can run one export at a time, and each organization two. Try again when it has finished.";
     throw error;
   }
-  // The server cuts the connection where it does not come to the end.
-  const file = await answer.blob().catch(() => { throw new Refusal(-1, { error: "the export ended early. Try again" }); });
+  // If an export fails midway, the server closes the connection.
+  const file = await answer.blob().catch(() => { throw new Refusal(-1, { error: "the export was interrupted; start it again" }); });
   const name = /filename="([^"]+)"/.exec(answer.headers.get("Content-Disposition"))?.[1] ?? "audit-log";
   const link = element("a");
   link.href = URL.createObjectURL(file);
   link.download = name;
   link.click();
-  // Browsers begin to save it a moment later.
+  // Browsers start the download after the click.
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
   cut.hidden = answer.headers.get("X-Export-Truncated") !== "true";
   say(`Export saved as ${name}.`);
 });
 
-// On a telephone there is more room for what is found.
+// Collapsed on narrow screens to leave room for the entries.
 more.open = matchMedia("(min-width: 52rem)").matches;
 fill(new URLSearchParams(location.search), true);
 showActivity((from, to) => {

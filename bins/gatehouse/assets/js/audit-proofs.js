@@ -1,4 +1,4 @@
-// What proves that the audit log is what it was: hashes of its tree (RFC 6962, RFC 9162) and signed notes (C2SP).
+// Verification of the audit log: Merkle tree proofs (RFC 6962, RFC 9162) and signed notes (C2SP).
 
 const text = (string) => new TextEncoder().encode(string);
 
@@ -12,7 +12,7 @@ function joined(...parts) {
   return all;
 }
 
-/** Bytes that are written in base64; none where it is something else. */
+/** Decodes base64. Returns no bytes if the text is malformed. */
 export function bytes(base64) {
   try {
     return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
@@ -26,15 +26,15 @@ const hex = (some) => [...some].map((byte) => byte.toString(16).padStart(2, "0")
 const sha256 = async (...parts) => new Uint8Array(await crypto.subtle.digest("SHA-256", joined(...parts)));
 const node = (left, right) => sha256([1], left, right);
 const areHashes = (...all) => all.every((hash) => hash.length === 32);
-// Not `>> 1`, which knows 32 bits: a log may be longer.
+// Not `>> 1`, which is limited to 32 bits: a log may be larger.
 const half = (number) => Math.floor(number / 2);
 const isOdd = (number) => number % 2 === 1;
 const isPowerOfTwo = (number) => Number.isInteger(Math.log2(number));
 
-/** Whether hashes can be made here: browsers do so on pages that came by HTTPS, or from this machine. */
+/** Returns whether the browser can hash: it can on pages opened over HTTPS or from localhost. */
 export const canHash = () => globalThis.crypto?.subtle !== undefined;
 
-/** Whether a path proves that a leaf stands at this place of the log with this size and root (RFC 9162 §2.1.3.2). */
+/** Verifies the inclusion of a leaf at this index of the log with this size and root (RFC 9162 §2.1.3.2). */
 export async function isIncluded(leaf, index, size, path, root) {
   if (!(index >= 0 && index < size) || !areHashes(leaf, root, ...path)) return false;
   let [at, last, hash] = [index, size - 1, leaf];
@@ -51,12 +51,12 @@ export async function isIncluded(leaf, index, size, path, root) {
   return last === 0 && same(hash, root);
 }
 
-/** Whether a path proves that the log of one size and root is the beginning of another's (RFC 9162 §2.1.4.2). */
+/** Verifies that the log with one size and root is a prefix of another (RFC 9162 §2.1.4.2). */
 export async function isBeginning(earlier, first, later, second, path) {
   if (!areHashes(first, second, ...path)) return false;
   if (earlier === later) return path.length === 0 && same(first, second);
   if (!(earlier > 0 && earlier < later)) return false;
-  // Where the earlier log is one complete subtree, its root is where the path begins.
+  // If the earlier log is a complete subtree, the path starts at its root.
   const [begin, ...rest] = isPowerOfTwo(earlier) ? [first, ...path] : path;
   if (begin === undefined) return false;
   let [at, last] = [earlier - 1, later - 1];
@@ -75,7 +75,7 @@ export async function isBeginning(earlier, first, later, second, path) {
   return last === 0 && same(old, first) && same(now, second);
 }
 
-/** What an entry's address is committed to; nothing where that cannot be verified. */
+/** Computes the commitment to an entry's IP address. Returns undefined if it cannot be verified. */
 async function commitment({ ip }, { ipSalt, ipCommitment }) {
   if (ip === undefined) return ipCommitment === undefined ? new Uint8Array() : bytes(ipCommitment);
   if (ipSalt === undefined || ipCommitment !== undefined) return undefined;
@@ -83,10 +83,7 @@ async function commitment({ ip }, { ipSalt, ipCommitment }) {
   return new Uint8Array(await crypto.subtle.sign("HMAC", key, text(ip)));
 }
 
-/**
- * Whether this is the leaf hash of what the entry says, made anew; `metadata` is its text as the server sent it, byte by
- * byte.
- */
+/** Recomputes the leaf hash of an entry and compares it. `metadata` is the text exactly as the server sent it. */
 export async function isLeafOf(leaf, tenant, entry, metadata, proof) {
   const address = await commitment(entry, proof);
   if (address === undefined) return false;
@@ -101,8 +98,8 @@ export async function isLeafOf(leaf, tenant, entry, metadata, proof) {
 }
 
 /**
- * The text of each entry's metadata in a page of entries, as the server sent it: it was hashed, and what is parsed may be
- * written otherwise.
+ * Extracts the original text of each entry's metadata from a page of entries. The hash covers that text, and parsing and
+ * serializing it may change it.
  */
 export function metadataTexts(page) {
   const found = [];
@@ -120,7 +117,7 @@ export function metadataTexts(page) {
         begin = undefined;
       }
     }
-    // In an entry, in the list, in the page.
+    // Depth 3: page, list, entry.
     isNext = depth === 3 && token === '"metadata"' && page[index + token.length] === ":";
   }
   return found;
@@ -128,7 +125,7 @@ export function metadataTexts(page) {
 
 const ORIGIN = "gatehouse/audit/";
 
-/** What a signed note says of a log; nothing where it is no checkpoint. */
+/** Parses a signed note. Returns undefined if it is not a checkpoint. */
 export function readNote(note) {
   const at = note.lastIndexOf("\n\n");
   if (at < 0 || !note.endsWith("\n")) return undefined;
@@ -139,7 +136,7 @@ export function readNote(note) {
   return { origin, tenant, size: Number(size), rootHash, signed: note.slice(0, at + 1), signatures: note.slice(at + 2) };
 }
 
-/** A key that verifies notes, `name+id+key`; nothing where it is none. */
+/** Parses a verifier key, `name+id+key`. Returns undefined if it is malformed. */
 async function readKey(written) {
   const [name, id, ...rest] = written.split("+");
   const all = bytes(rest.join("+"));
@@ -149,8 +146,8 @@ async function readKey(written) {
 }
 
 /**
- * Whether a note is signed with one of these keys: `RIGHT`, `WRONG`, `STRANGE` where it is signed with another one, or
- * `UNABLE` where the browser does not know Ed25519.
+ * Verifies the signature of a note: `RIGHT`, `WRONG`, `STRANGE` if none of these keys signed it, or `UNABLE` if the
+ * browser does not support Ed25519.
  */
 export async function signatureOf(note, keys) {
   const read = readNote(note);

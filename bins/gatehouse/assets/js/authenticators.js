@@ -1,4 +1,4 @@
-// The attestation policy: which authenticators may be enrolled, and which passkeys a change would not take any more.
+// The attestation policy: the authenticator models that it allows, and a preview of the passkeys that it would refuse.
 
 import { $, $$, count, element, say } from "./page.js";
 import { policyForm } from "./policy.js";
@@ -21,31 +21,31 @@ function body() {
 }
 
 const why = {
-  ALLOWLIST_NO_MATCH: "it is not allowed",
-  SYNCED_PASSKEY_DENIED: "it can be copied to other devices",
+  ALLOWLIST_NO_MATCH: "its model is not allowed",
+  SYNCED_PASSKEY_DENIED: "it syncs to other devices",
   PLATFORM_AUTHENTICATOR_DENIED: "it is built into a device",
 };
 
-/** Passkeys that are listed at most. */
+/** Maximum number of passkeys in the preview. */
 const LISTED = 10;
 
 const makeOf = (aaguid) => $(`[data-id="${aaguid}"] b`, catalog)?.textContent ?? aaguid;
 
 function reasonOf({ reason, trust }) {
   const asksForProof = form.elements.requireVerifiedAttestation.checked && trust !== "trusted";
-  return reason === "ALLOWLIST_NO_MATCH" && asksForProof ? "it is not allowed, or its model is not verified" : why[reason];
+  return reason === "ALLOWLIST_NO_MATCH" && asksForProof ? "its model is not allowed or not verified" : why[reason];
 }
 
-/** What it would do to the passkeys that are enrolled. */
+/** Renders the preview: the enrolled passkeys that the policy would refuse. */
 async function describe({ enrolled, refused, passkeys }) {
   const drawn = [];
   const { mode, allowedGroups, allowedAaguids } = body();
   if (mode === "ALLOWLIST" && allowedGroups.length + allowedAaguids.length === 0) {
-    drawn.push(element("p", element("b", "Nothing is allowed."), " No passkey could be enrolled."));
+    drawn.push(element("p", element("b", "No model is allowed."), " Users could not enroll passkeys."));
   }
   if (refused === 0) {
-    const all = enrolled === 1 ? "The enrolled passkey" : `All ${enrolled} enrolled passkeys`;
-    drawn.push(element("p", enrolled === 0 ? "No passkeys are enrolled, so none is affected." : `${all} would be accepted.`));
+    const all = enrolled === 1 ? "The only enrolled passkey" : `Each of the ${enrolled} enrolled passkeys`;
+    drawn.push(element("p", enrolled === 0 ? "No passkeys are enrolled, so this affects none." : `${all} would be accepted.`));
     return drawn;
   }
   drawn.push(element("p", element("b", `${refused} of ${count(enrolled, "passkey")} would be refused`), " if enrolled today. They keep working until they are removed:"));
@@ -63,12 +63,12 @@ const policy = policyForm({
   describe,
   save: async (wanted) => {
     const { refused } = await ask("PUT", path, wanted);
-    say(refused === 0 ? "Policy saved." : `Policy saved. ${count(refused, "passkey")} would be refused today.`);
+    say(refused === 0 ? "Policy saved." : `Policy saved. It would refuse ${count(refused, "passkey")} today.`);
     return true;
   },
 });
 
-// The catalog. What is allowed in it is saved with the policy.
+// The catalog. Its checkboxes are saved with the policy.
 
 function seek() {
   const words = $("[data-seek]", catalog).value.toLowerCase().split(/\s+/).filter(Boolean);
@@ -100,12 +100,12 @@ document.addEventListener("submit", (event) => {
   if (!box) {
     const row = $("[data-makes] > li", catalog).cloneNode(true);
     Object.assign(row.dataset, { id: aaguid, group: "", enrolled: "0", text: aaguid });
-    $("b", row).textContent = "Not in the catalog";
+    $("b", row).textContent = "Unknown model";
     for (const badge of $$(".badge", row)) badge.remove();
     $(".soft", row).replaceChildren(element("code", aaguid));
     box = $("[data-make]", row);
     box.dataset.make = aaguid;
-    box.setAttribute("aria-label", `Allow a model that is not in the catalog, ${aaguid}`);
+    box.setAttribute("aria-label", `Allow Unknown model, ${aaguid}`);
     $("[data-makes]", catalog).prepend(row);
   }
   box.checked = true;

@@ -32,7 +32,7 @@ const LISTED = 8;
 /** Renders the preview: the sessions and tokens that the policy would block. */
 async function describe({ sessions, tokens }) {
   if (sessions.length + tokens.length === 0) {
-    return [element("p", "No user or token of the last 30 days would be blocked.")];
+    return [element("p", "No one who was active in the last 30 days would be blocked.")];
   }
   const people = Map.groupBy(sessions, (session) => session.userId);
   const whom = [];
@@ -48,7 +48,7 @@ async function describe({ sessions, tokens }) {
   const more = people.size + tokens.length - lines.length;
   if (more > 0) lines.push(element("li", `and ${more} more`));
   return [
-    element("p", element("b", `${whom.join(" and ")} would be blocked`), ", by the address of their last use in the last 30 days:"),
+    element("p", element("b", `${whom.join(" and ")} would be blocked`), ", based on the address that each used last in the past 30 days:"),
     element("ul", ...lines),
   ];
 }
@@ -68,8 +68,8 @@ async function acknowledged(work, after) {
     if (error.reason !== "CALLER_NOT_COVERED") throw error;
     sure(
       "Block your own address?",
-      "No range contains your own address, so your next request would be blocked. Only another administrator at an allowed address, or the operator, could undo it.",
-      "Block my address",
+      "No range contains your address. Your next request would be refused, and only an administrator at an allowed address or the server operator could undo the change.",
+      "Continue anyway",
       () => work(true),
       after,
     );
@@ -131,7 +131,7 @@ onAct("remove-rule", async (button) => {
   const { id, name, cidr } = of(button);
   const { mode, enforcement, adminBypass } = await mine("GET", path);
   const impact = await mine("POST", `${path}/impact`, await withRanges({ mode, enforcement, adminBypass }, cidr));
-  const consequence = mode === "OFF" ? [element("p", "The policy is off, so nothing changes.")] : await describe(impact);
+  const consequence = mode === "OFF" ? [element("p", "The policy is off, so this blocks no one.")] : await describe(impact);
   const remove = (known) => ask("DELETE", `${path}/rules/${id}${known ? "?acknowledge=CALLER_NOT_COVERED" : ""}`);
   sure(`Remove ${name}, ${cidr}?`, consequence, "Remove", () => acknowledged(remove, ranges), ranges);
 });
@@ -140,9 +140,9 @@ onAct("remove-rule", async (button) => {
 
 const why = {
   MODE_OFF: "The policy is off.",
-  SURFACE_NOT_ENFORCED: "The policy does not apply to this access.",
-  ADMIN_BYPASS: "Administrators may connect from any address.",
-  NO_RULE_MATCH: "No range contains this address.",
+  SURFACE_NOT_ENFORCED: "The policy does not apply to this kind of access.",
+  ADMIN_BYPASS: "Administrators are allowed from any address.",
+  NO_RULE_MATCH: "No range includes this address.",
 };
 
 onSend("test", async (given, test) => {
@@ -152,7 +152,7 @@ onSend("test", async (given, test) => {
   const { decision, reason, matchedRule } = await mine("POST", `${path}/test`, asked);
   const badge = element("span", decision === "ALLOW" ? "allowed" : "blocked");
   badge.className = `badge ${decision === "ALLOW" ? "good" : "bad"}`;
-  place.replaceChildren(badge, " ", ...(matchedRule ? ["Matched the range ", element("b", matchedRule.label), ", ", element("code", matchedRule.cidr), "."] : [why[reason]]));
+  place.replaceChildren(badge, " ", ...(matchedRule ? ["Matches the range ", element("b", matchedRule.label), ", ", element("code", matchedRule.cidr), "."] : [why[reason]]));
   place.hidden = false;
 });
 

@@ -85,10 +85,10 @@ async fn drawn(call: &Call<AdministerInPerson>) -> Answer {
 
 fn group_label(group: Group) -> &'static str {
     match group {
-        Group::FipsHardware => "FIPS 140 certified security keys",
+        Group::FipsHardware => "Security keys certified under FIPS 140",
         Group::Hardware => "Other security keys",
-        Group::Platform => "Built into a device",
-        Group::Synced => "Password managers and synced passkeys",
+        Group::Platform => "Built into a device and bound to it",
+        Group::Synced => "Password managers that sync passkeys",
     }
 }
 
@@ -102,7 +102,7 @@ fn model_rows(policy: &Policy, impact: &AttestationImpact) -> Vec<ModelRow> {
         let (enrolled, refused) = counts(aaguid);
         ModelRow {
             aaguid,
-            name: known.map_or("Not in the catalog", |known| known.name),
+            name: known.map_or("Unknown model", |known| known.name),
             vendor: known.map_or("", |known| known.vendor),
             group: known.map_or("", |known| known.group.as_str()),
             what: known.map_or("", |known| group_label(known.group)),

@@ -25,7 +25,7 @@ use crate::{api::Site, area_metrics};
 
 /// Polling interval.
 const EVERY: Duration = Duration::from_secs(1);
-/// Milliseconds for which other instances leave a log alone after a batch.
+/// Milliseconds after a batch during which other instances do not seal the same log.
 const LEASE: i64 = 3_000;
 /// Logs that are sealed concurrently.
 const TOGETHER: usize = 4;

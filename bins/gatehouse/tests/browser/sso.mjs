@@ -15,12 +15,12 @@ export async function sso({ page, complaints, confirm }, see, by, stranger, sign
   const tab = (name) => link(name, page.getByRole("navigation", { name: "This identity provider" })).click();
 
   await page.getByRole("link", { name: "Single sign-on" }).click();
-  await shows("Nobody signs in from elsewhere yet");
+  await shows("No SSO connections yet");
   await see(page, "sso-empty");
 
   // What to do there, before there is anything here.
-  await link("Add identity provider").click();
-  await shows("Enter these stand-ins; step 5");
+  await link("Add SSO connection").click();
+  await shows("Enter these placeholders; step 5");
   await by(page, "Copy Audience URI (SP Entity ID)").click();
   assert.match(await clipboard(), /\/api\/saml\/placeholder\/metadata$/);
   await see(page, "sso-new");
@@ -30,33 +30,33 @@ export async function sso({ page, complaints, confirm }, see, by, stranger, sign
   assert.equal(await page.getByText("In the Okta Admin Console").first().isVisible(), false);
 
   // What is wrong is said at its field.
-  await by(page, "Add identity provider").click();
-  await page.locator('[data-wrong="name"]').getByText("Give it a name").waitFor();
+  await by(page, "Add SSO connection").click();
+  await page.locator('[data-wrong="name"]').getByText("Enter a name").waitFor();
   await page.getByLabel("Name", { exact: true }).fill("Elsewhere <b>");
   await page.getByLabel("E-mail domains").fill("corp.example, not a domain");
-  await by(page, "Add identity provider").click();
-  await page.locator('[data-wrong="metadataUrl"]').getByText("Enter the address").waitFor();
-  await page.getByText("Single fields", { exact: true }).click();
+  await by(page, "Add SSO connection").click();
+  await page.locator('[data-wrong="metadataUrl"]').getByText("Enter the metadata URL").waitFor();
+  await page.getByText("Separate fields", { exact: true }).click();
   await page.getByLabel("Entity ID of the identity provider").fill(other.issuer);
   await page.getByLabel("Single sign-on URL of the identity provider").fill(other.sso);
   await page.getByLabel("Signing certificates").fill("-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----");
-  await by(page, "Add identity provider").click();
+  await by(page, "Add SSO connection").click();
   await confirm();
   await page.locator('[data-wrong="emailDomains"]').filter({ hasText: /./ }).waitFor();
   assert.equal(await page.evaluate(() => document.activeElement.id), "sso-domains");
   await page.getByLabel("E-mail domains").fill("corp.example, branch.example");
-  await by(page, "Add identity provider").click();
+  await by(page, "Add SSO connection").click();
   await page.locator('[data-wrong="certificates"]').getByText("Certificate 1: ").waitFor();
   await see(page, "sso-new-refused");
   await page.getByLabel("Signing certificates").fill("");
   await page.locator('[data-into="certificates"]').setInputFiles({ name: "idp.pem", mimeType: "application/x-pem-file", buffer: Buffer.from(other.cert) });
   await shows("1 certificate.");
-  await by(page, "Add identity provider").click();
+  await by(page, "Add SSO connection").click();
 
   // What to do there now, with the values of this one.
-  await shows("Steps 1 to 4 were done before");
+  await shows("Steps 1 to 4 are done");
   await shows("Elsewhere <b>");
-  await shows("Many read them all from our metadata URL.");
+  await shows("Many identity providers read them from our metadata URL.");
   const own = new URL(page.url()).searchParams.get("provider");
   assert.match(own, /^sso_/);
   await by(page, "Copy ACS URL, reply URL, recipient, destination (HTTP-POST)").click();
@@ -69,32 +69,32 @@ export async function sso({ page, complaints, confirm }, see, by, stranger, sign
   const [file] = await Promise.all([page.waitForEvent("download"), link("Download our certificate").click()]);
   assert.equal(file.suggestedFilename(), "gatehouse-saml.pem");
 
-  // How it stands: one domain is verified, the other is not, and the certificate ends soon.
+  // How it stands: one domain is verified, the other is not, and the certificate expires soon.
   await tab("Overview");
   await page.locator(".domain").filter({ hasText: "branch.example not verified" }).waitFor();
   await page.locator(".domain").filter({ hasText: /corp\.example verified/ }).waitFor();
-  await shows("certificate ends soon");
+  await shows("certificate expires soon");
   await page.getByText("Fingerprint (SHA-256)").first().click();
   await see(page, "sso-provider");
 
   // A test that fails, one that works, and nobody is signed in.
   const test = async () => {
     await page.locator('[data-act="test"]').click();
-    await link("Go on to Elsewhere <b>").click();
+    await link("Continue to Elsewhere <b>").click();
     await page.waitForURL(/test=try_/);
-    await shows("Nobody was signed in.");
+    await shows("No session was started.");
   };
   Object.assign(other.answer, { signed: false, email: "kim@corp.example", attributes: { [MAIL]: "kim@corp.example", displayName: hostile } });
   await by(page, "Test connection").click();
-  await shows("Before anybody is sent there");
+  await shows("Configuration checks");
   await see(page, "sso-test");
-  await link("Go on to Elsewhere <b>").click();
+  await link("Continue to Elsewhere <b>").click();
   await page.locator('[data-check="SIGNATURE"]').getByText("UNSIGNED").waitFor();
   await page.locator('[data-check="ACCOUNT"]').getByText("not reached").waitFor();
   await see(page, "sso-report-failed");
   other.answer.signed = true;
   await test();
-  await shows("It works:");
+  await shows("Passed:");
   await page.locator("tr").filter({ hasText: MAIL }).getByText("kim@corp.example").waitFor();
   assert.equal(await page.locator("tr").filter({ hasText: "displayName" }).locator("td").textContent(), hostile);
   assert.notEqual(await page.title(), "owned");
@@ -109,14 +109,14 @@ export async function sso({ page, complaints, confirm }, see, by, stranger, sign
   const [begun] = await Promise.all([page.waitForResponse((answer) => answer.url().endsWith("/test")), page.locator('[data-act="test"]').click()]);
   const waiting = `/settings/sso?${new URLSearchParams({ provider: own, test: (await begun.json()).id })}`;
   await page.goto(waiting);
-  await shows("Nothing has come back yet");
+  await shows("has no response yet");
   await see(page, "sso-test-waiting");
   await page.route("**/tests/*", async (route) => {
     const answer = await route.fetch();
     await route.fulfill({ response: answer, json: { ...(await answer.json()), status: "EXPIRED" } });
   });
   await page.goto(waiting);
-  await shows("nothing came back in time");
+  await shows("expired without a response");
   await page.unrouteAll();
 
   // Our certificate.
@@ -148,18 +148,18 @@ export async function sso({ page, complaints, confirm }, see, by, stranger, sign
   await shows("Connection saved.");
   await shows(`From metadata that is read from ${other.metadata}, with 1 certificate.`);
   await tab("Overview");
-  await by(page, "Read metadata now").click();
+  await by(page, "Refresh metadata").click();
   await shows("Metadata refreshed.");
 
   // All of them, and the domains.
   await page.goto("/settings/sso");
-  await shows("1 identity provider.");
+  await shows("1 connection.");
   const branch = page.locator('[data-domains] [data-id="branch.example"]');
   await by(branch, "Copy the value").click();
   assert.match(await clipboard(), /^gatehouse-domain-verification=/);
   await page.route("**/verify", (route) => route.fulfill({ status: 409, json: { code: "CONFLICT", reason: "DNS_RECORD_MISSING", error: "no" } }));
   await by(branch, "Verify now: branch.example").click();
-  await branch.getByText("The record is not there yet.").waitFor();
+  await branch.getByText("The record is not visible yet.").waitFor();
   await page.unrouteAll();
   await see(page, "sso");
 
@@ -178,7 +178,7 @@ export async function sso({ page, complaints, confirm }, see, by, stranger, sign
     await route.fulfill({ response: answer, json: { providers, signInMode: "CREDENTIALS_ONLY" } });
   });
   await page.goto("/settings/sso");
-  await shows("4 identity providers.");
+  await shows("4 connections.");
   await shows("takes e-mail and password alone");
   await see(page, "sso-many");
   await page.unrouteAll();
@@ -195,11 +195,11 @@ export async function sso({ page, complaints, confirm }, see, by, stranger, sign
   await link("Elsewhere").click();
   await tab("Settings");
   await page.waitForFunction(() => document.querySelector("[name=name]").value !== "");
-  await by(page, "Remove identity provider").click();
+  await by(page, "Remove connection").click();
   await by(page.locator("#sure"), "Remove").click();
   await confirm();
   await shows("Connection removed.");
-  await shows("Nobody signs in from elsewhere yet");
+  await shows("No SSO connections yet");
   await page.goto(`/settings/sso?provider=${own}`);
   await shows("There is nothing here");
   await page.goto("/settings/sso");

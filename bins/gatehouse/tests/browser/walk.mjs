@@ -302,7 +302,7 @@ const walks = {
     await page.goto(facts.invitation.replace(/^.*\/auth/, "/auth"));
     await page.getByLabel("New password", { exact: true }).fill("eleven grey herons");
     await by(page, "Set the password and sign in").click();
-    await page.getByText("This link was used").waitFor();
+    await page.getByText("This link has expired").waitFor();
     await see(page, "link-spent");
     assert.deepEqual(complaints, []);
     await context.close();
@@ -370,9 +370,9 @@ const walks = {
     const save = by(page, "Save policy");
     assert.equal(await save.getAttribute("aria-disabled"), "true", "nothing to save yet");
 
-    // Whom it would shut out is said before it is saved.
-    await page.getByLabel("From the ranges below alone").check();
-    await page.getByText("1 person with 1 session would be blocked").waitFor();
+    // The preview shows whom the policy would block.
+    await page.getByLabel("Only from these ranges").check();
+    await page.getByText("1 user with 1 session would be blocked").waitFor();
     await page.locator("[data-impact] b").getByText("ivan@example.com").waitFor();
     await see(page, "network-impact");
     await page.getByLabel("Allow administrators from any address").uncheck();
@@ -392,8 +392,8 @@ const walks = {
     await see(page, "network-add");
     await page.getByText("Use my address, 127.0.0.1").click();
     await by(page, "Add").click();
-    await page.getByText("has your address").waitFor();
-    await page.getByText("No user or token of the last 30 days would be blocked.").waitFor();
+    await page.getByText("includes your address").waitFor();
+    await page.getByText("No one who was active in the last 30 days would be blocked.").waitFor();
     await save.click();
     await confirm();
     await page.getByText("Policy saved.").waitFor();
@@ -427,7 +427,7 @@ const walks = {
 
     await page.getByLabel("Address", { exact: true }).fill("203.0.113.9");
     await by(page, "Test").click();
-    await page.getByText("No range contains this address.").waitFor();
+    await page.getByText("No range includes this address.").waitFor();
     await page.getByLabel("Address", { exact: true }).fill("198.51.100.9");
     await by(page, "Test").click();
     await page.getByText("Matches the range Branch office, 198.51.100.0/24.").waitFor();
@@ -457,23 +457,23 @@ const walks = {
     await ivan.context.close();
   },
 
-  "an administrator says which authenticators may be enrolled, and sees which passkeys that is about": async () => {
+  "an administrator changes the attestation policy and previews which passkeys it refuses": async () => {
     const { page, complaints, confirm } = await administrator();
     await page.getByRole("link", { name: "Authenticators" }).click();
-    await page.getByText("1 passkey is enrolled.").waitFor();
+    await page.getByText("1 passkey enrolled.").waitFor();
     await see(page, "authenticators");
-    const save = by(page, "Save");
-    await page.getByLabel("Those that are allowed here alone").check();
-    await page.getByText("Nothing is allowed:").waitFor();
+    const save = by(page, "Save policy");
+    await page.getByLabel("Only these models").check();
+    await page.getByText("No model is allowed.").waitFor();
     await page.getByLabel("Other security keys").check();
     await page.getByText("1 of 1 passkey would be refused").waitFor();
     await see(page, "authenticators-impact");
     await save.click();
     await confirm();
-    await page.getByText("1 passkey would be refused today.").waitFor();
-    await page.getByText("1 of which would be refused today").waitFor();
+    await page.getByText("It would refuse 1 passkey today.").waitFor();
+    await page.getByText("1 of them not allowed by this policy").waitFor();
 
-    // Whoever comes with another one is told so.
+    // Enrolling a model that is not allowed fails with a message.
     const ivan = await somebody(browser, base);
     await authenticator(ivan.page);
     await signIn(ivan.page, "ivan@example.com", facts.password, "/auth/login?next=/account/security");
@@ -482,27 +482,27 @@ const walks = {
     await ivan.page.getByText("This authenticator is not allowed here").waitFor();
     await see(ivan.page, "passkey-refused");
 
-    // One make beside the groups.
-    await page.getByLabel("Find a make").fill("yubikey fips 5.7");
-    await page.getByText("No make is found.").waitFor();
-    await page.getByLabel("Find a make").fill("yubikey fips");
+    // Allow single models in addition to the groups.
+    await page.getByLabel("Find a model").fill("yubikey fips 5.7");
+    await page.getByText("No models found.").waitFor();
+    await page.getByLabel("Find a model").fill("yubikey fips");
     const shown = () => page.locator("[data-makes] > li:visible").count();
     assert.ok((await shown()) > 1);
     await see(page, "authenticators-found");
-    await page.getByLabel("Find a make").fill("");
+    await page.getByLabel("Find a model").fill("");
     await page.getByLabel("Group").selectOption("ENROLLED");
     assert.equal(await shown(), 1);
-    await page.getByLabel("Allow Not in the catalog, 01020304").check();
+    await page.getByLabel("Allow Unknown model, 01020304").check();
     await page.getByText("it is built into a device").waitFor();
-    await page.getByLabel("Also what is built into a device").check();
-    await page.getByText("The one passkey that is enrolled would be accepted.").waitFor();
-    await page.getByLabel("Another make").fill("11111111-2222-4333-8444-555555555555");
+    await page.getByLabel("Allow authenticators built into a device").check();
+    await page.getByText("The only enrolled passkey would be accepted.").waitFor();
+    await page.getByLabel("Add by AAGUID").fill("11111111-2222-4333-8444-555555555555");
     await by(page, "Allow").click();
-    await page.getByLabel("Allow what is not in the catalog, 11111111-2222-4333-8444-555555555555").waitFor();
+    await page.getByLabel("Allow Unknown model, 11111111-2222-4333-8444-555555555555").waitFor();
     await save.click();
     await confirm();
-    await page.getByText("The policy is saved.").waitFor();
-    await page.getByText("and 2 that are not").waitFor();
+    await page.getByText("Policy saved.").waitFor();
+    await page.getByText("and 2 unknown").waitFor();
     await see(page, "authenticators-saved");
     await by(ivan.page, "Add a passkey").click();
     await ivan.page.getByText("Your recovery codes").waitFor();
@@ -518,7 +518,7 @@ const walks = {
     await sso(await administrator(), see, by, () => somebody(browser, base), signIn);
   },
 
-  "what the page takes for a proof is one": async () => {
+  "the page accepts only valid proofs": async () => {
     const { context, page } = await somebody(browser, base);
     await page.goto("/auth/login");
     const text = (hash) => hash.toString("base64");
@@ -567,9 +567,9 @@ const walks = {
     await context.close();
   },
 
-  "an administrator looks the audit log up, and has it proved": async () => {
+  "an administrator searches, verifies and exports the audit log": async () => {
     const { page, complaints } = await administrator();
-    // Something to look through.
+    // Record entries to search.
     await page.evaluate(async () => {
       for (let number = 0; number < 60; number += 1) {
         const body = JSON.stringify({ displayName: `Hana ${number}` });
@@ -580,19 +580,19 @@ const walks = {
     await page.getByRole("link", { name: "Audit log" }).click();
     const rows = page.locator("[data-entries] > li");
     const found = page.locator("[data-found]");
-    await found.getByText("The newest 50 entries; there are more.").waitFor();
+    await found.getByText("Showing the newest 50 entries.").waitFor();
     assert.equal(await rows.count(), 50);
-    await page.getByText("This browser sees the log for the first time.").waitFor();
+    await page.getByText("This browser stored the size and root hash of the log").waitFor();
     await see(page, "audit-log");
 
-    // More of them, and one reads on where they begin.
+    // Loading more moves the focus to the first new entry.
     await by(page, "Load more").click();
     await rows.nth(50).waitFor();
     await page.waitForFunction(() => document.activeElement === document.querySelectorAll("[data-entries] summary")[50]);
     const ids = await rows.evaluateAll((all) => all.map((row) => row.dataset.id));
-    assert.equal(new Set(ids).size, ids.length, "none comes twice");
+    assert.equal(new Set(ids).size, ids.length, "no entry is listed twice");
 
-    // Looked up as one types; what is asked last counts, though its answer comes first.
+    // Search as you type: the latest search wins, even if its response arrives first.
     let late;
     const held = new Promise((resolve) => { late = resolve; });
     await page.route(/audit-log\?.*action=ACCOUNT_USER_\*/, async (route) => {
@@ -610,13 +610,13 @@ const walks = {
     await whole;
     await page.unrouteAll();
     assert.equal(await rows.count(), 1);
-    await rows.getByText("What a person may do in the tenant changed.").waitFor();
+    await rows.getByText("A user's role changed.").waitFor();
     assert.equal(new URL(page.url()).search, "?action=account_user_role");
     await page.reload();
     await found.getByText("1 entry.").waitFor();
     await see(page, "audit-log-found");
 
-    // What is malformed is said where it stands, and whoever types is not moved.
+    // A malformed filter shows its error at the field and keeps the focus.
     await page.getByLabel("Action", { exact: true }).fill("ACCOUNT-USER");
     await page.locator('[data-wrong="action"]').filter({ hasText: /./ }).waitFor();
     await see(page, "audit-log-refused");
@@ -627,56 +627,56 @@ const walks = {
     await found.getByText("The newest 50 entries").waitFor();
     assert.equal(new URL(page.url()).search, "");
 
-    // An entry, proved. What was written a moment ago is sealed a moment later.
+    // Verify an entry. New entries are sealed with a short delay.
     await page.getByLabel("Text", { exact: true }).fill("factor_enrolled");
     await found.getByText(/^[1-3] entr/).waitFor();
     await rows.first().locator("summary").click();
     await rows.first().locator("pre").waitFor();
-    const stands = rows.first().getByText(/^It stands in the signed log, at place [0-9]+ of [0-9]+/);
-    await by(page, "Prove").click();
+    const stands = rows.first().getByText(/^Verified: this entry is in the signed log, at index [0-9]+ of [0-9]+/);
+    await by(page, "Verify").click();
     await stands.waitFor();
-    await rows.first().getByText("gives the hash that was sealed.").waitFor();
+    await rows.first().getByText("The hash of this entry matches the sealed hash.").waitFor();
     await see(page, "audit-log-proved");
     await page.route("**/proof", async (route) => {
       const answer = await route.fetch();
       const proof = await answer.json();
       await route.fulfill({ response: answer, json: { ...proof, sequence: proof.sequence ^ 1 } });
     });
-    await by(page, "Prove").click();
-    await rows.first().getByText("This entry could not be verified in the signed log.").waitFor();
+    await by(page, "Verify").click();
+    await rows.first().getByText("Verification failed: the proof does not show").waitFor();
     await see(page, "audit-log-not-proved");
     await page.unrouteAll();
     await page.route("**/proof", (route) => route.fulfill({ status: 409, json: { code: "NOT_SEALED", error: "not yet" } }));
-    await by(page, "Prove").click();
+    await by(page, "Verify").click();
     await rows.first().getByText("Not sealed yet").waitFor();
     await page.unrouteAll();
-    await by(page, "About this resource").click();
+    await by(page, "Filter by resource").click();
     await page.waitForURL(/resourceType=factor/);
 
-    // The checkpoint, and that the log has only grown since it was first seen.
-    await page.getByText(/^Grown from [0-9]+ entries to [0-9]+ since you looked on .*: proved\.$|^Nothing was added since/).waitFor();
+    // The checkpoint, and that the log only grew since the first visit.
+    await page.getByText(/^Verified: the log only grew, from [0-9]+ entries to [0-9]+, since you last looked on .*\.$|^No entries were added or changed since/).waitFor();
     await page.getByText("Checkpoint and keys").click();
     await by(page, "Verify signature").click();
-    await page.getByText("The signature is right").waitFor();
-    await by(page, "Copy the checkpoint").click();
+    await page.getByText("Valid signature", { exact: true }).waitFor();
+    await by(page, "Copy checkpoint").click();
     assert.match(await page.evaluate(() => navigator.clipboard.readText()), /^gatehouse\/audit\/ten_/);
-    const [note] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name: "Download the checkpoint" }).click()]);
+    const [note] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name: "Download checkpoint" }).click()]);
     assert.match(note.suggestedFilename(), /^audit-log-checkpoint-[0-9]+\.txt$/);
     await see(page, "audit-log-checkpoint");
     await page.evaluate(() => {
       const [place, kept] = Object.entries(localStorage).find(([name]) => name.startsWith("gatehouse.audit-log."));
       localStorage.setItem(place, JSON.stringify({ ...JSON.parse(kept), size: 3 }));
     });
-    await by(page, "Look again").click();
-    await page.getByText("This is not the log that you saw.").waitFor();
+    await by(page, "Check again").click();
+    await page.getByText("The log does not match the one that you saw.").waitFor();
     await see(page, "audit-log-tampered");
-    await by(page, "Accept the present log").click();
-    await page.getByText("This browser sees the log for the first time.").waitFor();
+    await by(page, "Trust the current log").click();
+    await page.getByText("This browser stored the size and root hash of the log").waitFor();
 
-    // A day, by keyboard.
-    await by(page, "Clear").click();
+    // Choose a day by keyboard.
+    await by(page, "Clear filters").click();
     await found.getByText("The newest 50 entries").waitFor();
-    const bars = page.getByRole("toolbar", { name: "Entries of each day" });
+    const bars = page.getByRole("toolbar", { name: "Entries per day" });
     assert.equal(await bars.getByRole("button").count(), 30);
     await bars.getByRole("button").last().focus();
     await page.keyboard.press("ArrowLeft");
@@ -690,7 +690,7 @@ const walks = {
     await page.keyboard.press("Enter");
     await page.waitForURL((url) => url.search === "");
 
-    // Days of many kinds, and more than are counted.
+    // Busy days, one of them above the counting limit.
     await page.route("**/activity?*", async (route) => {
       const answer = await route.fetch();
       const { days } = await answer.json();
@@ -702,16 +702,16 @@ const walks = {
     await see(page, "audit-log-activity");
     await page.unrouteAll();
 
-    // What no index finds is looked for in steps; nothing at all is said as well.
+    // Unindexed searches continue in steps. An empty log shows its empty state.
     const pages = [
       { entries: [], nextCursor: "further", scanStoppedAt: "2026-01-31T09:30:00.000Z" },
       { entries: [], nextCursor: null },
     ];
     await page.route(/audit-log\?.*q=needle/, (route) => route.fulfill({ json: pages.shift() }));
     await page.getByLabel("Text", { exact: true }).fill("needle");
-    await page.getByText("50,000 entries were searched, back to 31 Jan 2026").waitFor();
+    await page.getByText("Searched 50,000 entries, back to 31 Jan 2026").waitFor();
     await see(page, "audit-log-further");
-    await by(page, "Search further back").click();
+    await by(page, "Search older entries").click();
     await found.getByText("No entries match.").waitFor();
     assert.equal(await page.evaluate(() => document.activeElement.id), "entries-title");
     await page.unrouteAll();
@@ -720,13 +720,13 @@ const walks = {
     await page.route("**/checkpoint", (route) => route.fulfill({ status: 404, json: { code: "NOT_FOUND", error: "nothing is sealed yet" } }));
     await page.goto("/settings/audit-log");
     await found.getByText("No entries yet.").waitFor();
-    await page.getByText("Nothing is sealed yet.").waitFor();
+    await page.getByText("No entries are sealed yet.").waitFor();
     await see(page, "audit-log-empty");
     await page.unrouteAll();
     await page.reload();
     await found.getByText("The newest 50 entries").waitFor();
 
-    // Taken out, as a spreadsheet and with proofs; one at a time.
+    // Exports: CSV, NDJSON with proofs, and one at a time.
     await page.getByLabel("Action", { exact: true }).fill("ACCOUNT_FACTOR_*");
     await page.waitForURL(/ACCOUNT_FACTOR/);
     const lines = async (name) => {
@@ -741,7 +741,7 @@ const walks = {
     assert.ok(JSON.parse(checkpoint).checkpoint && JSON.parse(entry).proof.path);
     await page.route("**/export?*", (route) => route.fulfill({ status: 429, headers: { "Retry-After": "10" }, json: { code: "RATE_LIMITED", error: "busy" } }));
     await by(page, "Export as NDJSON").click();
-    await page.getByText("Another export is under way").waitFor();
+    await page.getByText("Another export is running").waitFor();
     await see(page, "audit-log-export");
     await page.unrouteAll();
     assert.deepEqual(complaints, []);

@@ -17,7 +17,7 @@ export async function webhooks({ page, complaints, confirm }, see, by) {
   }, name);
 
   await page.getByRole("link", { name: "Webhooks" }).click();
-  await shows("Nobody is told yet");
+  await shows("No webhooks yet");
   await see(page, "webhooks-empty");
 
   // What is wrong is said at its field.
@@ -34,15 +34,15 @@ export async function webhooks({ page, complaints, confirm }, see, by) {
   await url.fill(receiver.url);
 
   // Events: a group, one of another group, and a pattern.
-  await page.getByLabel("What is chosen here").check();
-  await shows("Nothing is chosen yet.");
+  await page.getByLabel("Selected events").check();
+  await shows("No events selected yet.");
   await by(page, "Add webhook").click();
-  await page.locator('[data-wrong="eventFilters"]').getByText("Choose an event at least").waitFor();
+  await page.locator('[data-wrong="eventFilters"]').getByText("Select at least one event").waitFor();
   await see(page, "webhook-new-refused");
   const sent = page.locator("[data-filters]");
   const find = page.getByLabel("Find an event");
   await find.fill("nothing like this");
-  await shows("No event has these words");
+  await shows("No event type contains these words");
   await find.fill("people");
   await page.getByRole("checkbox", { name: /^People all/ }).check();
   assert.equal(await sent.textContent(), '["ACCOUNT_USER_*"]');
@@ -52,7 +52,7 @@ export async function webhooks({ page, complaints, confirm }, see, by) {
   await page.getByRole("checkbox", { name: /^People all/ }).check();
   await find.fill("session revoked");
   await page.getByRole("checkbox", { name: /^ACCOUNT_SESSION_REVOKED/ }).check();
-  const pattern = page.getByLabel("Pattern of your own");
+  const pattern = page.getByLabel("Custom pattern");
   await pattern.fill("ACCOUNT-*");
   await page.keyboard.press("Enter");
   await page.locator('[data-wrong="eventFilters"]').getByText("Write 1 to 128 of").waitFor();
@@ -60,9 +60,9 @@ export async function webhooks({ page, complaints, confirm }, see, by) {
     await pattern.fill(text);
     await page.keyboard.press("Enter");
   }
-  await shows("matches nothing there is today");
+  await shows("matches no present event type");
   await find.fill("revoked");
-  assert.ok((await page.getByText("meant by *_REVOKED").count()) > 0);
+  assert.ok((await page.getByText("matched by *_REVOKED").count()) > 0);
   await find.fill("");
   assert.equal(await sent.textContent(), '["ACCOUNT_USER_*", "ACCOUNT_SESSION_REVOKED", "ACCOUNT_FUTURE_*", "*_REVOKED"]');
   await see(page, "webhook-new");
@@ -71,7 +71,7 @@ export async function webhooks({ page, complaints, confirm }, see, by) {
   await by(page, "Add webhook").click();
   const secretDialog = page.locator("#secret");
   await shows("it is not shown again.");
-  await shows("may not be what you mean");
+  await shows("may be a mistake");
   const secret = await page.locator("[data-secret]").textContent();
   assert.match(secret, /^whsec_/);
   await see(page, "webhook-secret");
@@ -80,19 +80,19 @@ export async function webhooks({ page, complaints, confirm }, see, by) {
   assert.ok(await secretDialog.isVisible(), "Escape would lose it");
   await by(page, "Copy the secret").click();
   assert.equal(await page.evaluate(() => navigator.clipboard.readText()), secret);
-  await by(page, "I have kept it").click();
-  await shows("Nothing was sent yet.");
+  await by(page, "I have stored it").click();
+  await shows("No deliveries yet.");
   assert.match(page.url(), /\?id=whk_/);
   const own = page.url();
   await page.reload();
-  await shows("Nothing was sent yet.");
+  await shows("No deliveries yet.");
   assert.ok(!(await page.content()).includes(secret), "the secret is gone");
   await see(page, "webhook-fresh");
 
   // A test, its answer, and that the receiver knows by whom it is.
   Object.assign(receiver.answer, { status: 200, body: hostile });
   await by(page, "Send test").click();
-  await shows("The receiver takes it.");
+  await shows("The receiver accepted it.");
   assert.equal(await page.locator("[data-answered] pre").textContent(), hostile);
   const [tested] = tests();
   assert.ok(isSigned(tested, secret));
@@ -101,7 +101,7 @@ export async function webhooks({ page, complaints, confirm }, see, by) {
   Object.assign(receiver.answer, { status: 302, body: "" });
   await by(page, "Send test").click();
   await shows("redirects are not followed");
-  for (const [error, words] of [["BLOCKED", "deliveries to this address are not allowed"], ["TIMEOUT", "no complete response within 15 seconds"], ["CONNECT", "nobody listens there"], ["TLS", "the certificate is not one to be trusted"]]) {
+  for (const [error, words] of [["BLOCKED", "deliveries to this address are not allowed"], ["TIMEOUT", "no complete response within 15 seconds"], ["CONNECT", "no HTTP server answered"], ["TLS", "the certificate is not trusted"]]) {
     await page.route("**/test", (route) => route.fulfill({ json: { httpStatus: null, body: null, elapsedMs: 1234, error } }));
     await by(page, "Send test").click();
     await shows(words);
@@ -159,7 +159,7 @@ export async function webhooks({ page, complaints, confirm }, see, by) {
   await see(page, "webhook-replay");
   await page.route("**/replay", (route) => route.fulfill({ json: { replayed: 1000, nextFrom: "2026-01-31T09:30:00.123Z" } }));
   await by(replay, "Replay").click();
-  await replay.getByText("1,000 events of that time, the oldest, are delivered again. There are more: go on from there.").waitFor();
+  await replay.getByText("The oldest 1,000 events of that time are delivered again. There are more: continue from there.").waitFor();
   await page.unrouteAll();
   const asked = page.waitForRequest("**/replay");
   await by(replay, "Go on").click();
@@ -170,12 +170,12 @@ export async function webhooks({ page, complaints, confirm }, see, by) {
 
   // Paused, and on again.
   await by(page, "Pause").click();
-  await shows("Nothing new is delivered to it");
+  await shows("New events are not delivered");
   await see(page, "webhook-paused");
   await failed.getByRole("button", { name: "Send again" }).click();
-  await failed.getByText("It is not on: resume it first").waitFor();
+  await failed.getByText("Resume the webhook first").waitFor();
   await by(page, "Resume").click();
-  await shows("What waited is delivered now.");
+  await shows("Pending deliveries are sent now.");
   assert.equal(await page.locator("[data-why]:visible").count(), 0);
 
   // Changed.
@@ -195,7 +195,7 @@ export async function webhooks({ page, complaints, confirm }, see, by) {
   await save.click();
   await shows("Webhook saved.");
   await page.getByRole("heading", { name: /^SIEM on/ }).waitFor();
-  assert.equal(await page.getByText("may not be what you mean").count(), 0);
+  assert.equal(await page.getByText("may be a mistake").count(), 0);
 
   // Rotated, with a proof; the receiver gets both signatures until that is complete.
   await by(page, "Rotate secret").click();
@@ -213,11 +213,11 @@ export async function webhooks({ page, complaints, confirm }, see, by) {
   assert.match(newer, /^whsec_/);
   assert.notEqual(newer, secret);
   await see(page, "webhook-rotated");
-  await by(page, "I have kept it").click();
+  await by(page, "I have stored it").click();
   await shows("A rotation is under way");
   receiver.came.splice(0);
   await by(page, "Send test").click();
-  await shows("The receiver takes it.");
+  await shows("The receiver accepted it.");
   const [both] = tests();
   assert.ok(isSigned(both, secret) && isSigned(both, newer, "x-service-signature-next"));
   await by(page, "Close the test").click();
@@ -225,7 +225,7 @@ export async function webhooks({ page, complaints, confirm }, see, by) {
   await by(page, "Rotate secret").click();
   await by(rotate, "Rotate").click();
   await confirm();
-  await rotate.getByText("A rotation is under way; complete it first").waitFor();
+  await rotate.getByText("A rotation is in progress. Complete it first").waitFor();
   await by(rotate, "Cancel").click();
   await by(page, "Complete now").click();
   await by(page.locator("#sure"), "Complete now").click();
@@ -234,7 +234,7 @@ export async function webhooks({ page, complaints, confirm }, see, by) {
   await shows("Rotation completed.");
   receiver.came.splice(0);
   await by(page, "Send test").click();
-  await shows("The receiver takes it.");
+  await shows("The receiver accepted it.");
   const [alone] = tests();
   assert.ok(isSigned(alone, newer) && alone.headers["x-service-signature-next"] === undefined);
 
@@ -267,11 +267,11 @@ export async function webhooks({ page, complaints, confirm }, see, by) {
   // Removed.
   await page.goto(`${own}&view=settings`);
   await by(page, "Remove webhook").click();
-  await page.getByText("This cannot be undone.").waitFor();
+  await page.getByText("You cannot undo this.").waitFor();
   await see(page, "webhook-remove");
   await by(page.locator("#sure"), "Remove").click();
   await shows("Webhook removed.");
-  await shows("Nobody is told yet");
+  await shows("No webhooks yet");
   await page.goto(own);
   await shows("There is nothing here");
   await page.goto("/settings/webhooks");

@@ -1,4 +1,4 @@
-//! The command line, as the operator uses it: the real program on a database of its own.
+//! The command line: the real binary on a database of its own.
 
 use serde_json::json;
 
@@ -12,7 +12,7 @@ fn acme(process: &Process) -> (String, String) {
 }
 
 #[test]
-fn an_operator_makes_a_tenant_and_an_identity_provider_provisions() {
+fn operator_creates_a_tenant_and_provisioning_works() {
     let process = Process::new(&[("GATEHOUSE_BIND", "127.0.0.1:0")]);
     let (id, token) = acme(&process);
     let mut server = process.serve();
@@ -41,7 +41,7 @@ fn an_operator_makes_a_tenant_and_an_identity_provider_provisions() {
 }
 
 #[test]
-fn refusals_say_what_to_write() {
+fn errors_say_what_to_write() {
     let process = Process::new(&[]);
     acme(&process);
     insta::assert_debug_snapshot!(process.refused(&["tenant", "create", "--slug", "acme", "--name", "Other"]), @r#"
@@ -140,14 +140,14 @@ fn a_token_is_inspected_without_a_database() {
 }
 
 #[test]
-fn documents_are_the_served_ones() {
+fn printed_documents_equal_the_served_ones() {
     let process = Process::new(&[]);
     assert_eq!(process.json(&["openapi"]), gatehouse::api::document());
     assert_eq!(process.json(&["events"]), gatehouse::api::events());
 }
 
 #[test]
-fn a_start_on_an_existing_database_is_quick_and_small() {
+fn start_on_an_existing_database_is_fast_and_small() {
     let process = Process::new(&[("GATEHOUSE_BIND", "127.0.0.1:0")]);
     acme(&process);
     drop(process.serve());
@@ -156,7 +156,7 @@ fn a_start_on_an_existing_database_is_quick_and_small() {
     let time = start.elapsed();
     assert!(time.as_secs_f64() < 1.0, "ready after {time:?}");
     let status = std::fs::read_to_string(format!("/proc/{}/status", server.child.id())).unwrap();
-    // Its own memory: the pages of a program that was built for tests are not those of a release.
+    // Anonymous memory only: the code pages of a test build differ from a release build.
     let resident = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
     let kib: u64 = resident.split_whitespace().next().unwrap().parse().unwrap();
     assert!(kib < 60_000, "{kib} KiB idle");
@@ -196,7 +196,7 @@ fn commands_work_while_the_server_writes() {
 }
 
 #[test]
-fn what_was_migrated_is_said_and_data_is_its_owners_alone() {
+fn migrations_are_listed_and_data_is_readable_only_by_its_owner() {
     use std::os::unix::fs::PermissionsExt;
     let process = Process::new(&[]);
     assert_eq!(process.json(&["migrate"])["applied"].as_array().unwrap().len(), 14);
@@ -206,7 +206,7 @@ fn what_was_migrated_is_said_and_data_is_its_owners_alone() {
 }
 
 #[test]
-fn a_server_on_a_loopback_address_calls_itself_localhost() {
+fn server_on_a_loopback_address_uses_localhost_in_urls() {
     let process = Process::on(store::testing::Kind::Sqlite, &[]);
     let token = process.tenant("acme");
     let server = process.serve();

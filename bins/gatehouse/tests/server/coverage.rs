@@ -1,6 +1,6 @@
-//! Every operation of the API description, proved: closed to who may not, and entered in the ledger.
+//! Every operation of the API description: refused without permission, and recorded in the audit log.
 //!
-//! An operation without a recipe fails the test; so does a kind of credential without its callers.
+//! An operation without a recipe fails the test, and so does a credential kind without test callers.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::{
     support::{Answer, Browser, Caller, Idp, Server, Sink, Tenant, ada, eventually, on_both},
 };
 
-/// Changes that may leave no entry, each with its reason. This list may only shrink.
+/// Changes that may leave no audit entry, each with its reason. This list may only shrink.
 const UNAUDITED: [(&str, &str); 5] = [
     ("begin_totp", "a step of an enrolment, whose end is entered"),
     ("begin_passkey", "a step of an enrolment, whose end is entered"),
@@ -21,10 +21,10 @@ const UNAUDITED: [(&str, &str); 5] = [
     ("heartbeat", "when and from where a session was last used"),
 ];
 
-/// Operations whose success takes a ceremony: it is gone through, with its entries, under `api/auth`.
+/// Operations that succeed only with a ceremony. The tests under `api/auth` cover them and their audit entries.
 const CEREMONIES: [&str; 3] = ["verify_totp", "verify_passkey", "verify_step_up"];
 
-/// Operations that read although they are sent a body.
+/// Operations that only read although they have a body.
 const READS: [&str; 8] = [
     "search_users",
     "search_groups",
@@ -36,13 +36,13 @@ const READS: [&str; 8] = [
     "test_webhook",
 ];
 
-/// Reads, and is entered when it begins and when it ends.
+/// Reads, and is recorded at its start and its end.
 const EXPORT: &str = "export_audit_log";
 
-/// Kinds of credentials that the description knows, and that the callers below are made for.
+/// Credential kinds in the API description for which there are test callers.
 const KINDS: [&str; 3] = ["personalAccessToken", "scimToken", "sessionCookie"];
 
-/// A user's id of the right form that is nobody's.
+/// A well-formed user ID that does not exist.
 const NOBODY: &str = "usr_06gzkadrwwt5d9z93ens6801xc";
 
 pub(crate) struct Operation {
@@ -88,7 +88,7 @@ pub(crate) struct World<'s> {
 
 impl<'s> World<'s> {
     pub(crate) fn new(server: &'s Server, slug: &str) -> Self {
-        // Codes are counted by address, and all come from one.
+        // Codes are limited per address, and all requests come from one.
         server.env.advance(std::time::Duration::from_mins(5));
         let tenant = server.tenant(slug);
         let (_, admin) = server.signed_in(&tenant, &format!("admin@{slug}.example"), Role::Admin);
@@ -109,7 +109,7 @@ impl<'s> World<'s> {
                 if answer.status != 401 || answer.json()["code"] != "STEP_UP_REQUIRED" {
                     return answer;
                 }
-                // As a client does: proves what is asked for, and repeats.
+                // Like a client: gets a step-up token if one is required, and repeats the request.
                 let purpose = answer.json()["purpose"].as_str().unwrap().to_owned();
                 let proved = self.server.proved(&self.admin, &purpose);
                 proved.send(&operation.method, &path, body.as_ref())
@@ -120,14 +120,14 @@ impl<'s> World<'s> {
         }
     }
 
-    /// An entry of the tenant's audit log that has its place.
+    /// Returns a sealed entry of the tenant's audit log.
     fn sealed(&self) -> String {
         let first = || self.admin.get("/api/settings/audit-log?order=sequence&limit=1").json();
         eventually(|| first()["entries"][0]["id"].is_string());
         first()["entries"][0]["id"].as_str().unwrap().to_owned()
     }
 
-    /// A subscription whose receiver is not there.
+    /// Creates a webhook whose receiver does not exist.
     fn webhook(&self) -> String {
         let new = json!({ "name": "test", "url": "http://127.0.0.1:9/" }).to_string();
         let made = self.pat.send("POST", "/api/settings/webhooks", Some("application/json"), &new);
@@ -135,7 +135,7 @@ impl<'s> World<'s> {
         made.json()["id"].as_str().unwrap().to_owned()
     }
 
-    /// An identity provider for this domain, by what a body says of the other side.
+    /// Creates an SSO connection for this domain, with the metadata members in `other`.
     fn provider(&self, domain: &str, other: &Value) -> String {
         let mut body = json!({ "name": "Corp", "emailDomains": [domain] });
         body.as_object_mut().unwrap().extend(other.as_object().unwrap().clone());
@@ -145,15 +145,15 @@ impl<'s> World<'s> {
         made.json()["id"].as_str().unwrap().to_owned()
     }
 
-    /// What the paths of identity providers and domains name.
+    /// Creates the resources for the paths of SSO connections and domains.
     fn single_sign_on(&self, server: &Server, path: &str) -> Vec<String> {
-        // Domains of providers are each one's own.
+        // Each connection needs a domain of its own.
         let count =
             self.admin.get("/api/settings/saml-providers").json()["providers"].as_array().unwrap().len();
         let domain = format!("d{count}.{}.example", self.tenant.id.key());
         let idp = Idp::new("idp.example.com");
         if path.ends_with("/refresh") {
-            // What is read next is something else.
+            // The next refresh gets different metadata.
             let sink = Sink::start();
             sink.answers("/metadata", 200, "", &idp.metadata());
             let id = self.provider(&domain, &json!({ "metadataUrl": sink.url("/metadata") }));
@@ -187,7 +187,7 @@ impl<'s> World<'s> {
         vec![id]
     }
 
-    /// The resources that a path's parameters name, made in the tenant; `None`: they are nobody's.
+    /// Creates the resources for a path's parameters in the tenant; `None` if they belong to no tenant.
     fn resources(&self, server: &Server, path: &str) -> Option<Vec<String>> {
         let text = |value: &Value| value.as_str().unwrap().to_owned();
         match path {
@@ -195,7 +195,7 @@ impl<'s> World<'s> {
                 Some(vec![text(&self.tenant.scim.post("/api/scim/v2/Users", &ada()).json()["id"])])
             }
             "/api/scim/v2/Groups/{id}" => {
-                // Names of groups are unique.
+                // Group names are unique.
                 let before = self.tenant.scim.get("/api/scim/v2/Groups").json();
                 let group =
                     json!({ "displayName": format!("Group {}", before["totalResults"]), "externalId": "1" });
@@ -238,7 +238,7 @@ impl<'s> World<'s> {
                 Some(self.single_sign_on(server, sso))
             }
             "/api/me/factors/{id}" => Some(vec![self.factor.clone()]),
-            // Once something is sealed.
+            // Wait until something is sealed.
             "/api/settings/audit-log/checkpoint" | "/api/settings/audit-log/consistency" => {
                 self.sealed();
                 Some(Vec::new())
@@ -283,7 +283,7 @@ impl<'s> World<'s> {
     }
 }
 
-/// A body that the operation accepts.
+/// Returns a body that the operation accepts.
 pub(crate) fn body(operation: &Operation) -> Option<Value> {
     match operation.id.as_str() {
         "create_user" => Some(json!({ "userName": "new@example.com" })),
@@ -403,12 +403,12 @@ fn call(caller: &Caller, operation: &Operation, ids: &[String]) -> Answer {
     caller.send(&operation.method, &path, body.map(|_| kind), &text)
 }
 
-/// Ids of the right form that are nobody's.
+/// Returns well-formed IDs that do not exist.
 pub(crate) fn nobody() -> Vec<String> {
     vec![NOBODY.to_owned(), "ses_06gzkadrwwt5d9z93ens6801xc".to_owned()]
 }
 
-/// A token of the right form that was never minted.
+/// Returns a well-formed token that was never issued.
 fn never_minted(tenant: &Tenant, kind: tokens::TokenKind) -> String {
     let env = kernel::SystemEnv::default();
     tokens::RawToken::mint(&env, kind, &tenant.id).expose().to_owned()
@@ -430,7 +430,7 @@ fn without_a_valid_credential_every_guarded_operation_answers_401() {
         let tenant = server.tenant("acme");
         let revoked = server.tenant("revoked");
         server.revoke(&revoked);
-        // The secret of one tenant under the key of another, with the checksum made to fit.
+        // A token with the secret of one tenant and the key of another, with a matching checksum.
         let other = server.tenant("other");
         let body = format!("scim_{}{}", other.id.key(), &tenant.token[31..63]);
         let sum = data_encoding::BASE32_NOPAD.encode(&crc32fast::hash(body.as_bytes()).to_be_bytes());
@@ -469,7 +469,7 @@ fn without_a_valid_credential_every_guarded_operation_answers_401() {
 }
 
 #[test]
-fn a_credential_of_the_wrong_kind_is_refused_as_such() {
+fn wrong_credential_kind_is_refused_with_its_reason() {
     on_both(|server| {
         let world = World::new(server, "acme");
         for operation in guarded() {
@@ -494,7 +494,7 @@ fn public_operations_ignore_credentials() {
                 .map(|caller| call(&caller, operation, &["x".to_owned()]).status);
             assert_eq!(answers[0], answers[1], "{}", operation.id);
             let expected = match operation.id.as_str() {
-                // There is no such identity provider; and what it sends is a form.
+                // The SSO connection does not exist, and `saml_acs` needs a form.
                 "saml_metadata" | "saml_login" => 404,
                 "saml_acs" => 415,
                 "sign_in_providers" => 200,
@@ -507,7 +507,7 @@ fn public_operations_ignore_credentials() {
 }
 
 #[test]
-fn a_foreign_tenants_id_is_as_unknown_as_any_other() {
+fn other_tenants_id_is_treated_as_unknown() {
     on_both(|server| {
         let (acme, globex) = (World::new(server, "acme"), World::new(server, "globex"));
         for operation in guarded().filter(|operation| operation.path.contains('{')) {
@@ -524,7 +524,7 @@ fn a_foreign_tenants_id_is_as_unknown_as_any_other() {
 }
 
 #[test]
-fn what_changes_leaves_an_entry_and_what_reads_leaves_none() {
+fn changes_are_recorded_and_reads_are_not() {
     let catalog = audit::events::catalog();
     let known: Vec<_> = catalog.specs().iter().map(|spec| spec.code).collect();
     on_both(|server: &Server| {
@@ -538,14 +538,14 @@ fn what_changes_leaves_an_entry_and_what_reads_leaves_none() {
                 };
                 vec![kind.to_owned()]
             });
-            // The harness enters something when it proves what is asked for.
+            // The test itself records entries when it gets a step-up token.
             let ours = |entry: &&audit::StoredEntry| entry.resource_id != "test";
             let before = server.entries(&world.tenant).iter().filter(ours).count();
             let kind = operation.credentials.last().unwrap();
             let answer = world.call(kind, &operation, &ids);
             assert!((200..300).contains(&answer.status), "{}: {}", operation.id, answer.text);
             if operation.id == EXPORT {
-                // Its end is entered when it has ended.
+                // The end of the export is recorded later.
                 eventually(|| server.entries(&world.tenant).iter().filter(ours).count() == before + 2);
                 continue;
             }
@@ -570,7 +570,7 @@ fn repeated_change_is_accepted_and_recorded_once() {
             let world = World::new(server, &operation.id.replace('_', "-"));
             let ids = world.resources(server, &operation.path).unwrap();
             let kind = operation.credentials.last().unwrap();
-            // A proof is asked for again; beside its use nothing is recorded.
+            // The second request needs a step-up again; nothing else is recorded.
             let recorded = || {
                 let entries = server.entries(&world.tenant);
                 let changes = entries.iter().filter(|entry| entry.resource_id != "test");

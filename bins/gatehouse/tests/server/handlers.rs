@@ -1,13 +1,13 @@
-//! Handlers stay short: the rules of a request stand in the domain crates, its steps in functions with names.
+//! Handlers stay short: the rules are in the domain crates, and the steps of a request in named functions.
 
 use std::{
     fs,
     path::{Path, PathBuf},
 };
 
-/// Lines of a handler's body at most.
+/// Maximum lines of a handler's body.
 const MAX_LINES: usize = 30;
-/// Far fewer handlers than there are mean that this test no longer finds them.
+/// If far fewer handlers are found, this test no longer recognizes them.
 const MIN_HANDLERS: usize = 90;
 
 fn sources(folder: &Path) -> Vec<PathBuf> {
@@ -15,7 +15,8 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
     entries.flat_map(|path| if path.is_dir() { sources(&path) } else { vec![path] }).collect()
 }
 
-/// The handlers of a file, each with the lines of its body. As rustfmt writes them: the body begins after the first line
+/// Returns the handlers of a file with the number of lines of each body. Relies on rustfmt: the body begins after the
+/// first line
 /// that ends with a brace, and ends before a brace in the first column.
 fn handlers(source: &str) -> Vec<(String, usize)> {
     let described = source.split("#[utoipa::path(").skip(1);

@@ -1,4 +1,4 @@
-//! HTTP that no honest client speaks: no answer of the fives, no hang, no request within a request.
+//! Malformed and hostile HTTP: no 5xx response, no hang, no request smuggling.
 
 use std::{
     io::{Read, Write},
@@ -11,14 +11,14 @@ use store::testing::Kind;
 use crate::support::{Caller, Process, Server};
 
 const USERS: &str = "/api/scim/v2/Users";
-/// How long the server may take to refuse or to close.
+/// Maximum time until the server refuses or closes.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Sends bytes and reads until the server closes. A server that neither answers nor closes fails the test.
+/// Sends bytes and reads until the server closes. Fails if the server neither responds nor closes.
 fn raw(address: SocketAddr, bytes: &[u8]) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
-    // The server may refuse, and close, before it has read everything.
+    // The server may refuse and close before it has read everything.
     let _refused = stream.write_all(bytes);
     let mut answer = Vec::new();
     let mut buffer = [0; 4096];
@@ -37,7 +37,7 @@ fn answers(text: &str) -> Vec<&str> {
     text.match_indices("HTTP/1.").map(|(at, _)| text[at..].lines().next().unwrap()).collect()
 }
 
-/// Pairs of lengths that two servers read differently, and other ways to hide a request in a request.
+/// Returns requests whose length two servers interpret differently, and other attempts at request smuggling.
 fn smuggled(token: &str) -> Vec<(&'static str, String)> {
     let hidden = "GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
     let common = format!("Host: x\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json");
@@ -71,7 +71,7 @@ fn smuggled(token: &str) -> Vec<(&'static str, String)> {
 }
 
 #[test]
-fn no_request_hides_in_a_request() {
+fn request_smuggling_is_prevented() {
     let server = Server::start(Kind::Sqlite, &[]);
     for (what, bytes) in smuggled(&server.tenant("acme").token) {
         let said = raw(server.address, bytes.as_bytes());
@@ -117,7 +117,7 @@ fn malformed_requests_are_refused() {
 }
 
 #[test]
-fn methods_and_forms_that_are_not_served_are_refused() {
+fn unsupported_methods_and_request_forms_are_refused() {
     let server = Server::start(Kind::Sqlite, &[]);
     for (line, expected) in [
         (format!("TRACE {USERS} HTTP/1.1"), 405),
@@ -150,7 +150,7 @@ fn resident_kib(pid: u32) -> i64 {
 }
 
 #[test]
-fn a_thousand_slow_clients_keep_nobody_out_and_are_shown_the_door() {
+fn thousand_slow_clients_are_closed_and_do_not_block_others() {
     let process = Process::on(Kind::Sqlite, &[]);
     let token = process.tenant("acme");
     let server = process.serve();
@@ -167,7 +167,7 @@ fn a_thousand_slow_clients_keep_nobody_out_and_are_shown_the_door() {
         .collect();
     let start = Instant::now();
     let (mut worst, mut most) = (Duration::ZERO, before);
-    // Each sends a byte now and then, as long as the server lets it.
+    // Each client sends a byte from time to time, as long as the server allows it.
     while !slow.is_empty() {
         assert!(start.elapsed() < Duration::from_secs(40), "{} are still there", slow.len());
         slow.retain_mut(|stream| {

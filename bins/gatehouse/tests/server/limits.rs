@@ -1,4 +1,4 @@
-//! Paths, methods, bodies and headers that no honest client sends.
+//! Unusual paths, methods, bodies and headers.
 
 use std::{
     io::{Read, Write},
@@ -12,11 +12,11 @@ use crate::support::{Server, on_both};
 
 const USERS: &str = "/api/scim/v2/Users";
 
-/// Sends bytes as they are, and reads until the server closes or has nothing more to say.
+/// Sends raw bytes and reads until the server closes or stops sending.
 fn raw(server: &Server, bytes: &[u8]) -> String {
     let mut stream = TcpStream::connect(server.address).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-    // The server may refuse, and close, before it has read everything.
+    // The server may refuse and close before it has read everything.
     let _refused = stream.write_all(bytes);
     let mut answer = Vec::new();
     let _closed = stream.read_to_end(&mut answer);
@@ -24,7 +24,7 @@ fn raw(server: &Server, bytes: &[u8]) -> String {
 }
 
 #[test]
-fn unknown_paths_and_methods_come_before_credentials() {
+fn unknown_paths_and_methods_are_reported_before_credentials_are_checked() {
     on_both(|server| {
         let anybody = server.anonymous();
         insta::allow_duplicates! {
@@ -45,7 +45,7 @@ fn unknown_paths_and_methods_come_before_credentials() {
 }
 
 #[test]
-fn bodies_are_refused_in_order() {
+fn body_errors_are_checked_in_order() {
     on_both(|server| {
         let scim = server.tenant("acme").scim;
         let send = |kind: Option<&str>, body: &str| scim.send("POST", USERS, kind, body);
@@ -109,7 +109,7 @@ fn headers_are_bounded() {
 }
 
 #[test]
-fn every_answer_carries_what_belongs_on_every_answer() {
+fn every_response_has_the_security_headers() {
     on_both(|server| {
         let scim = server.tenant("acme").scim;
         for answer in [
@@ -133,7 +133,7 @@ fn every_answer_carries_what_belongs_on_every_answer() {
 }
 
 #[test]
-fn the_clients_address_is_believed_from_a_trusted_proxy_alone() {
+fn forwarded_client_address_is_accepted_only_from_a_trusted_proxy() {
     for (trusted, expected) in [("", "127.0.0.1"), ("127.0.0.1", "203.0.113.7")] {
         let server = Server::start(store::testing::Kind::Sqlite, &[("trusted_proxies", trusted)]);
         let tenant = server.tenant("acme");

@@ -1,4 +1,4 @@
-//! The server from outside. The folders mirror the URLs.
+//! Integration tests of the server. The folders mirror the URLs.
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,7 +1,7 @@
-//! No module imports itself by way of others: the arrows of `gate`, `store` and the binary point one way.
+//! Checks that modules of `gate`, `store` and the binary have no import cycles.
 //!
-//! A file is a module, and an arrow goes from it to the file that defines what it names: a name that another module hands on
-//! (`pub use`) is followed to where it stands.
+//! Each file is a module. An edge leads from it to the file that defines an imported name; re-exports
+//! (`pub use`) are followed to the definition.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -12,18 +12,18 @@ use syn::{Item, ItemUse, UseTree, Visibility, visit::Visit};
 
 type Name = Vec<String>;
 
-/// What a file says of others.
+/// The imports and exports of a file.
 #[derive(Default)]
 struct Named {
     /// Its child modules.
     children: BTreeSet<String>,
-    /// What it hands on, by the name that others know it by.
+    /// Re-exported names and their paths.
     handed_on: BTreeMap<String, Name>,
-    /// What it uses.
+    /// Imported paths.
     used: Vec<Name>,
 }
 
-/// The paths of a `use`, and the name that each is known by.
+/// Collects the paths of a `use` and the names that they bind.
 fn paths(tree: &UseTree, before: &[String], found: &mut Vec<(Name, String)>) {
     let with = |segment: String| [before, &[segment]].concat();
     match tree {
@@ -101,7 +101,7 @@ impl Graph {
         Self(modules)
     }
 
-    /// The module of a path as `from` says it, and what of the path is left inside of it.
+    /// Resolves a path in module `from`. Returns the module, and the remaining path within it.
     fn resolve(&self, from: &Name, path: &[String]) -> Option<(Name, Name)> {
         let mut rest = path.iter().peekable();
         let first = rest.peek()?.as_str();
@@ -135,7 +135,7 @@ impl Graph {
         Some((module, rest.cloned().collect()))
     }
 
-    /// The module that defines what a path names.
+    /// Returns the module that defines the name at a path.
     fn defined_in(&self, from: &Name, path: &[String]) -> Option<Name> {
         let (mut module, mut rest) = self.resolve(from, path)?;
         while let Some(handed_on) = rest.first().and_then(|name| self.0[&module].handed_on.get(name)) {
@@ -146,7 +146,7 @@ impl Graph {
         Some(module)
     }
 
-    /// The modules that are on a circle, each with its arrows to the others.
+    /// Returns the modules on import cycles, each with its edges.
     fn circle(&self) -> BTreeMap<Name, BTreeSet<Name>> {
         let arrows = |from: &Name, named: &Named| {
             let to = named.used.iter().filter_map(|path| self.defined_in(from, path));
@@ -182,7 +182,7 @@ fn root() -> PathBuf {
 }
 
 #[test]
-fn no_module_imports_itself_by_way_of_others() {
+fn modules_have_no_import_cycles() {
     for source in ["crates/gate/src", "crates/store/src", "bins/gatehouse/src"] {
         let graph = Graph::of(&root().join(source));
         assert!(graph.0.len() > 10, "{source} was not read");
@@ -192,7 +192,7 @@ fn no_module_imports_itself_by_way_of_others() {
 }
 
 #[test]
-fn a_circle_is_found() {
+fn import_cycle_is_found() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("lib.rs"), "mod a;\nmod b;\nmod c;\npub use a::A;\n").unwrap();
     std::fs::write(folder.path().join("a.rs"), "pub struct A;\nfn f() { crate::b::g() }\n").unwrap();

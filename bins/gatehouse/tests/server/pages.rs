@@ -1,11 +1,11 @@
-//! The pages as the server draws them; `cargo xtask browser` walks through them in a browser.
+//! The server-rendered pages. `cargo xtask browser` tests them in a browser.
 
 use directory::Role;
 use serde_json::json;
 
 use crate::support::{Answer, Browser, Server, on_both};
 
-/// Somebody who looks at pages.
+/// Returns the browser with the headers of a page request.
 fn looking(browser: &Browser) -> Browser {
     browser.with("Accept", "text/html,application/xhtml+xml,*/*;q=0.8")
 }
@@ -19,7 +19,7 @@ fn leads_to(answer: &Answer, place: &str) {
 }
 
 #[test]
-fn the_reference_is_drawn_from_the_document() {
+fn api_reference_covers_the_whole_document() {
     on_both(|server| {
         let page = server.anonymous().get("/developers");
         assert_eq!((page.status, page.header("content-type")), (200, "text/html; charset=utf-8"));
@@ -43,7 +43,7 @@ fn the_reference_is_drawn_from_the_document() {
 }
 
 #[test]
-fn what_the_pages_need_is_served_and_asked_for_anew() {
+fn assets_are_served_and_revalidated() {
     on_both(|server| {
         let anyone = server.anonymous();
         let style = anyone.get("/assets/gatehouse.css");
@@ -54,7 +54,7 @@ fn what_the_pages_need_is_served_and_asked_for_anew() {
         assert_eq!(known.get("/assets/parts.css").status, 200);
         assert_eq!(anyone.get("/assets/icon.svg").header("content-type"), "image/svg+xml");
         assert_eq!(anyone.get("/assets/nothing.css").status, 404);
-        // Whatever a page or a module names is there.
+        // Every asset that a page or a module references exists.
         let mut left = vec![
             "/auth/login".to_owned(),
             "/developers".into(),
@@ -93,7 +93,7 @@ fn what_the_pages_need_is_served_and_asked_for_anew() {
 }
 
 #[test]
-fn whoever_opens_a_page_without_leave_is_led_to_the_sign_in_page() {
+fn page_without_a_session_redirects_to_the_sign_in_page() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (ada, browser) = server.signed_in(&tenant, "ada@example.com", Role::Member);
@@ -104,7 +104,7 @@ fn whoever_opens_a_page_without_leave_is_led_to_the_sign_in_page() {
             &visitor(server).get("/auth/enrol?next=/a%20b"),
             "/auth/login?next=%2Fauth%2Fenrol%3Fnext%3D%2Fa%2520b",
         );
-        // Programs are told as everywhere.
+        // API clients get JSON as everywhere.
         let answer = server.anonymous().get(page);
         assert_eq!((answer.status, &answer.json()["code"]), (401, &json!("UNAUTHENTICATED")));
         // A token opens no page.
@@ -113,7 +113,7 @@ fn whoever_opens_a_page_without_leave_is_led_to_the_sign_in_page() {
         let bearer = format!("Bearer {}", minted["token"].as_str().unwrap());
         let refused = visitor(server).with("Authorization", &bearer).get(page);
         assert_eq!((refused.status, refused.header("content-type")), (403, "text/html; charset=utf-8"));
-        // A session that was ended, and a person who is disabled.
+        // A revoked session, and a disabled user.
         let other = looking(&server.browser());
         other.sign_in(&ada.email, ada.password);
         assert_eq!(other.get(page).status, 200);
@@ -128,7 +128,7 @@ fn whoever_opens_a_page_without_leave_is_led_to_the_sign_in_page() {
 }
 
 #[test]
-fn a_session_that_owes_a_factor_sees_where_to_enrol_one_and_nothing_else() {
+fn session_that_needs_a_factor_sees_only_the_enrolment_page() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (_, browser) = server.signed_in(&tenant, "ada@example.com", Role::Member);
@@ -147,7 +147,7 @@ fn a_session_that_owes_a_factor_sees_where_to_enrol_one_and_nothing_else() {
 }
 
 #[test]
-fn the_security_page_shows_ones_own_and_escapes_it() {
+fn security_page_shows_only_own_data_and_escapes_it() {
     on_both(|server| {
         let (acme, other) = (server.tenant("acme"), server.tenant("other"));
         let (_, bob) = server.signed_in(&other, "bob@example.com", Role::Member);
@@ -168,7 +168,7 @@ fn the_security_page_shows_ones_own_and_escapes_it() {
             assert!(!page.text.contains(foreign), "{foreign}");
         }
         assert!(!looking(&bob).get("/account/security").text.contains("admin:tenant"));
-        // The modules find their own, from this server alone.
+        // Everything is loaded from this server only.
         for forbidden in ["style=", " onclick", "src=\"http", "href=\"http:"] {
             let ours = page.text.replace(&format!("href=\"{}", crate::support::ORIGIN), "");
             assert!(!ours.contains(forbidden), "{forbidden}");
@@ -177,7 +177,7 @@ fn the_security_page_shows_ones_own_and_escapes_it() {
 }
 
 #[test]
-fn the_sign_in_page_leads_nowhere_else() {
+fn sign_in_page_does_not_redirect_to_other_origins() {
     on_both(|server| {
         for (asked, next) in [
             ("", "/"),
@@ -202,7 +202,7 @@ fn the_sign_in_page_leads_nowhere_else() {
             assert!(page.contains("data-tenant=\"\"") && !page.contains("locked"), "{words}");
         }
         assert!(!visitor(server).get("/auth/login?reason=Call+this+number").text.contains("number"));
-        // Should the script not run, a form sent by the browser leaves no password in an address.
+        // If the script does not run, a form sent by the browser must not put the password into the URL.
         assert_eq!(said.matches("<form").count(), said.matches("<form method=\"post\"").count());
         let sent = visitor(server).send("POST", "/auth/login", None);
         assert_eq!((sent.status, sent.header("allow")), (405, "GET"));
@@ -211,7 +211,7 @@ fn the_sign_in_page_leads_nowhere_else() {
 }
 
 #[test]
-fn what_is_not_there_is_a_page_for_people_and_an_envelope_for_programs() {
+fn unknown_path_is_a_page_for_browsers_and_json_for_clients() {
     on_both(|server| {
         let page = visitor(server).get("/no/such/page");
         assert_eq!((page.status, page.header("content-type")), (404, "text/html; charset=utf-8"));
@@ -222,7 +222,7 @@ fn what_is_not_there_is_a_page_for_people_and_an_envelope_for_programs() {
 }
 
 #[test]
-fn the_page_of_the_audit_log_knows_its_tenant_and_what_can_have_happened() {
+fn audit_log_page_contains_its_tenant_and_all_event_types() {
     on_both(|server| {
         let (acme, other) = (server.tenant("acme"), server.tenant("other"));
         let (_, admin) = server.signed_in(&acme, "ada@example.com", Role::Admin);
@@ -242,7 +242,7 @@ fn the_page_of_the_audit_log_knows_its_tenant_and_what_can_have_happened() {
 }
 
 #[test]
-fn the_pages_of_a_webhook_are_its_tenants_and_escaped() {
+fn webhook_pages_are_only_for_the_own_tenant_and_escaped() {
     on_both(|server| {
         let (acme, other) = (server.tenant("acme"), server.tenant("other"));
         let (_, admin) = server.signed_in(&acme, "ada@example.com", Role::Admin);
@@ -270,7 +270,7 @@ fn the_pages_of_a_webhook_are_its_tenants_and_escaped() {
 }
 
 #[test]
-fn settings_are_shown_to_administrators_alone_and_escaped() {
+fn settings_pages_are_only_for_administrators_and_escaped() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (_, admin) = server.signed_in(&tenant, "ada@example.com", Role::Admin);

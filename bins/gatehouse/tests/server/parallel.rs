@@ -1,4 +1,4 @@
-//! Many at once.
+//! Concurrent requests.
 
 use std::{
     io::Write,
@@ -13,7 +13,7 @@ use crate::support::on_both;
 const USERS: &str = "/api/scim/v2/Users";
 
 #[test]
-fn of_64_parallel_creates_one_is_new() {
+fn concurrent_creates_of_one_user_create_it_once() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         for round in 0..50 {
@@ -40,7 +40,7 @@ fn of_64_parallel_creates_one_is_new() {
 }
 
 #[test]
-fn clients_that_hang_up_leave_whole_users_or_none() {
+fn disconnecting_clients_leave_complete_users_or_none() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         for number in 0..200 {
@@ -55,9 +55,9 @@ fn clients_that_hang_up_leave_whole_users_or_none() {
             stream.write_all(request.as_bytes()).unwrap();
             drop(stream);
         }
-        // Everything is free again: this would wait for a lock or a connection that was not given back.
+        // All locks and connections are free again; otherwise this would wait.
         assert_eq!(tenant.scim.post(USERS, &json!({ "userName": "after" })).status, 201);
-        // Some may still be on their way: look until nothing was written between two looks at the ledger.
+        // Some requests may still be running: wait until two reads of the audit log are equal.
         let created = || {
             let entries = server.entries(&tenant);
             entries.iter().filter(|entry| entry.action == "ACCOUNT_USER_CREATED").count()
@@ -72,7 +72,7 @@ fn clients_that_hang_up_leave_whole_users_or_none() {
             }
             assert!(Instant::now() < deadline, "writes never end");
         }
-        // Names that were written can be found whole; the others can be taken.
+        // A created user can be found completely; the other names are free.
         for number in [0, 99, 199] {
             let answer = tenant.scim.post(USERS, &json!({ "userName": format!("gone-{number}") }));
             assert!([200, 201].contains(&answer.status));

@@ -1,4 +1,4 @@
-//! The command line's people: made, changed, let in again; while a server runs on the same database.
+//! User management by command line, while a server runs on the same database.
 
 use serde_json::{Value, json};
 use store::testing::Kind;
@@ -19,7 +19,7 @@ fn refused(process: &Process, words: &[&str], expected: &str) {
 }
 
 #[test]
-fn what_the_operator_does_counts_on_the_next_request() {
+fn operators_changes_apply_to_the_next_request() {
     for kind in Kind::ALL {
         let process = Process::on(kind, &[("GATEHOUSE_PASSWORD_COST", "64,1,1")]);
         process.json(&["migrate"]);

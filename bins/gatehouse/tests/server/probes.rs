@@ -1,4 +1,4 @@
-//! What whoever runs the server asks it.
+//! Health probes and metrics.
 
 use serde_json::json;
 use store::testing::Kind;
@@ -6,7 +6,7 @@ use store::testing::Kind;
 use crate::support::{Caller, Process, Server, ada, on_both};
 
 #[test]
-fn the_process_lives_and_is_ready() {
+fn healthy_server_is_alive_and_ready() {
     on_both(|server| {
         let anybody = server.anonymous();
         let health = anybody.get("/healthz");
@@ -19,7 +19,7 @@ fn the_process_lives_and_is_ready() {
 }
 
 #[test]
-fn without_its_database_it_lives_and_is_not_ready() {
+fn server_without_its_database_is_alive_and_not_ready() {
     let server = Server::start(Kind::Postgres, &[]);
     assert_eq!(server.anonymous().get("/readyz").status, 200);
     server.lose_database();
@@ -30,7 +30,7 @@ fn without_its_database_it_lives_and_is_not_ready() {
 }
 
 #[test]
-fn requests_are_counted_by_route_and_name_nobody() {
+fn requests_are_counted_by_route_without_personal_data() {
     on_both(|server| {
         let tenant = server.tenant("counted");
         let made = tenant.scim.post("/api/scim/v2/Users", &ada()).json();
@@ -57,7 +57,7 @@ fn requests_are_counted_by_route_and_name_nobody() {
 }
 
 #[test]
-fn figures_may_have_an_address_of_their_own() {
+fn metrics_can_have_their_own_address() {
     let server = Server::start(Kind::Sqlite, &[("metrics_bind", "127.0.0.1:0")]);
     server.anonymous().get("/healthz");
     let figures = Caller::anonymous(server.metrics_address.unwrap());
@@ -68,7 +68,7 @@ fn figures_may_have_an_address_of_their_own() {
 }
 
 #[test]
-fn figures_on_the_servers_own_address_are_for_this_machine_alone() {
+fn metrics_on_the_servers_address_are_served_only_to_this_machine() {
     let server = Server::start(Kind::Sqlite, &[("trusted_proxies", "127.0.0.0/8")]);
     let anybody = server.anonymous();
     assert_eq!(anybody.get("/metrics").status, 200);
@@ -89,7 +89,7 @@ fn figures_on_the_servers_own_address_are_for_this_machine_alone() {
 }
 
 #[test]
-fn every_counter_begins_at_zero() {
+fn every_counter_starts_at_zero() {
     let process = Process::on(Kind::Sqlite, &[]);
     process.json(&["migrate"]);
     let server = process.serve();
@@ -111,7 +111,7 @@ fn every_counter_begins_at_zero() {
     shown.sort_unstable();
     expected.sort_unstable();
     assert_eq!(shown, expected);
-    // Every counter that the code names is among them, or is that of the answers.
+    // Every counter in the code is registered, except the one of HTTP requests.
     let code = concat!(
         include_str!("../../../../crates/gate/src/meter.rs"),
         include_str!("../../src/area_metrics.rs")
@@ -125,7 +125,7 @@ fn every_counter_begins_at_zero() {
     assert!(text.contains(described), "{text}");
 }
 
-/// Whether what follows a name is labels or a value: the name is not the beginning of another.
+/// Returns whether the name ends here: labels or a value follow.
 fn is_series(rest: &str) -> bool {
     rest.starts_with(['{', ' '])
 }

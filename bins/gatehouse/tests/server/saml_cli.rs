@@ -1,4 +1,4 @@
-//! `gatehouse saml` and `gatehouse domain`, as the operator uses them.
+//! `gatehouse saml` and `gatehouse domain`.
 
 use kernel::{Env, SystemEnv};
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use store::testing::Kind;
 
 use crate::support::{Caller, Idp, Process, Running, Sink, ending_in, idp_metadata};
 
-/// What an administrator of the tenant is shown by the running server.
+/// Returns the running server's response to an administrator of the tenant.
 fn shown(process: &Process, server: &Running, path: &str) -> Value {
     let of = ["--tenant", "acme", "--email", "ada@example.com"];
     let minted =
@@ -28,7 +28,7 @@ fn process(kind: Kind) -> Process {
 }
 
 #[test]
-fn the_operator_adds_rotates_and_removes_a_provider() {
+fn operator_adds_rotates_and_removes_a_connection() {
     for kind in Kind::ALL {
         let process = process(kind);
         let idp = Idp::new("idp.example.com");
@@ -57,7 +57,7 @@ fn the_operator_adds_rotates_and_removes_a_provider() {
         let done = process.json(&["saml", "rotate", "--id", &id, "--complete"]);
         assert_eq!((&done["phase"], &done["certificate"]), (&json!("COMPLETED"), &started["certificate"]));
 
-        // The server, with the same keys, shows the same.
+        // The server has the same keys and shows the same.
         let server = process.serve();
         let there = shown(&process, &server, &format!("/api/settings/saml-providers/{id}"));
         assert_eq!(there["serviceProvider"]["certificates"][0]["fingerprint"], started["certificate"]);
@@ -74,7 +74,7 @@ fn the_operator_adds_rotates_and_removes_a_provider() {
 }
 
 #[test]
-fn metadata_comes_from_an_address_or_standard_input() {
+fn metadata_is_read_from_a_url_or_standard_input() {
     let (process, sink) = (process(Kind::Sqlite), Sink::start());
     let now = SystemEnv::default().now();
     let (old, new) = (ending_in(now, 100), ending_in(now, 200));
@@ -119,7 +119,7 @@ fn metadata_comes_from_an_address_or_standard_input() {
     for usage in [&["third.example"][..], &["third.example", "--metadata", "-", "--metadata-url", &url]] {
         assert_eq!(refused(usage).0, 2);
     }
-    // What ends soon, or has, is one of the things to look for.
+    // `doctor` reports certificates that expire soon or have expired.
     let checks = process.json(&["doctor"])["checks"].clone();
     let line = checks.as_array().unwrap().iter().find(|one| one["check"] == "identity providers").unwrap();
     assert_eq!(
@@ -129,7 +129,7 @@ fn metadata_comes_from_an_address_or_standard_input() {
 }
 
 #[test]
-fn the_operator_says_whose_a_domain_is() {
+fn operator_verifies_a_domain() {
     for kind in Kind::ALL {
         let process = process(kind);
         process.json(&["tenant", "create", "--slug", "globex", "--name", "Globex", "--tier", "FREE"]);

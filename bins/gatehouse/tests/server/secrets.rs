@@ -1,5 +1,6 @@
-//! Marked secrets are driven through everything and then looked for: in the log at its most talkative,
-//! in every answer, and in the database.
+//! Sends recognizable secrets through everything and then searches for them: in the log at its most verbose level, in
+//! every
+//! response, and in the database.
 
 use std::process::Command;
 
@@ -71,7 +72,7 @@ fn drive(process: &Process, database: impl Fn() -> Vec<u8>) {
             assert!(!whole.contains(secret), "in an answer: {secret}: {whole}");
         }
     }
-    // What a token is looked up by is not the token, and the mark itself would have been found.
+    // The lookup key of a token differs from the token. Other known text is found, so the search works.
     assert!(bytes("ada", &database));
 }
 
@@ -87,7 +88,7 @@ fn settings(database: &str) -> [(&str, &str); 6] {
 }
 
 #[test]
-fn no_secret_is_kept_or_said_on_sqlite() {
+fn no_secret_leaks_with_sqlite() {
     let process = Process::new(&settings("sqlite:data/gatehouse.db"));
     let folder = process.path().join("data");
     drive(&process, || {
@@ -100,11 +101,11 @@ fn no_secret_is_kept_or_said_on_sqlite() {
 }
 
 #[test]
-fn no_secret_is_kept_or_said_on_postgres() {
+fn no_secret_leaks_with_postgresql() {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let database = runtime.block_on(TestDatabase::new(Kind::Postgres));
     let store::DatabaseUrl::Postgres(url) = &database.url else { unreachable!() };
-    // The cluster trusts everybody: the password is there to be seen.
+    // The cluster accepts any password, so this one is only there to be found.
     let url = url.replace("gatehouse@", &format!("gatehouse:{DATABASE_PASSWORD}@"));
     let process = Process::new(&settings(&url));
     drive(&process, || {

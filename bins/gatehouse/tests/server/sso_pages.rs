@@ -1,16 +1,16 @@
-//! The pages of single sign-on: an administrator's, and those between an identity provider and here.
+//! The SSO pages: those of the administrator, and those shown during a sign-in.
 
 use directory::Role;
 use serde_json::json;
 
 use crate::support::{Browser, Idp, ORIGIN, Sent, Server, Tenant, on_both};
 
-/// Somebody who looks at pages.
+/// Returns the browser with the headers of a page request.
 fn looking(browser: &Browser) -> Browser {
     browser.with("Accept", "text/html,application/xhtml+xml,*/*;q=0.8")
 }
 
-/// An administrator's identity provider of this name: its id.
+/// Adds an SSO connection with this name and returns its ID.
 fn add(server: &Server, admin: &Browser, name: &str) -> String {
     let body = json!({
         "name": name,
@@ -29,7 +29,7 @@ fn admin_of(server: &Server, slug: &str) -> (Tenant, Browser) {
 }
 
 #[test]
-fn the_pages_of_a_provider_are_its_tenants_and_escaped() {
+fn sso_pages_are_only_for_the_own_tenant_and_escaped() {
     on_both(|server| {
         let (_, admin) = admin_of(server, "acme");
         let (_, stranger) = admin_of(server, "other");
@@ -55,7 +55,7 @@ fn the_pages_of_a_provider_are_its_tenants_and_escaped() {
 }
 
 #[test]
-fn the_page_in_between_sends_to_that_provider_and_to_no_other() {
+fn post_page_sends_only_to_its_identity_provider() {
     on_both(|server| {
         let (_, admin) = admin_of(server, "acme");
         let id = add(server, &admin, "A \"Corp\"");
@@ -79,7 +79,7 @@ fn the_page_in_between_sends_to_that_provider_and_to_no_other() {
 }
 
 #[test]
-fn who_is_refused_is_told_what_to_quote_and_whom_to_ask_and_nothing_else() {
+fn refused_user_sees_only_the_reference_and_the_administrator_to_ask() {
     on_both(|server| {
         let (_, admin) = admin_of(server, "acme");
         let id = add(server, &admin, "Corp");

@@ -1,4 +1,4 @@
-//! `gatehouse webhooks listen`, and what an instance of each role does.
+//! `gatehouse webhooks listen`, and instances with different roles.
 
 use std::{
     io::{BufRead, BufReader},
@@ -11,7 +11,7 @@ use webhooks::verify::{ReceiverSecrets, verify};
 
 use crate::support::{Caller, Process, Sink, eventually};
 
-/// Ended with the test.
+/// Killed at the end of the test.
 struct Listening(Child);
 
 impl Drop for Listening {
@@ -22,7 +22,7 @@ impl Drop for Listening {
 }
 
 #[test]
-fn what_happens_is_forwarded_signed_to_a_program_on_this_machine() {
+fn listen_forwards_signed_events_to_a_local_program() {
     let process = Process::on(Kind::Sqlite, &[]);
     let token = process.tenant("acme");
     let server = process.serve();
@@ -58,7 +58,7 @@ fn what_happens_is_forwarded_signed_to_a_program_on_this_machine() {
 }
 
 #[test]
-fn one_instance_answers_and_another_delivers() {
+fn api_instance_serves_and_worker_instance_delivers() {
     for kind in Kind::ALL {
         let settings =
             [("GATEHOUSE_WEBHOOKS_ALLOW_CIDRS", "127.0.0.0/8"), ("GATEHOUSE_WEBHOOKS_ALLOW_HTTP", "true")];
@@ -76,7 +76,7 @@ fn one_instance_answers_and_another_delivers() {
             json!({ "name": "x", "url": sink.url("/in"), "eventFilters": ["ACCOUNT_USER_*"] }).to_string();
         let made = admin.send("POST", "/api/settings/webhooks", Some("application/json"), &new);
         assert_eq!(made.status, 200, "{}", made.text);
-        // The secret was shown, and is kept nowhere.
+        // The secret was shown once and is not stored.
         let secret = made.json()["secret"].as_str().unwrap().strip_prefix("whsec_").unwrap().to_owned();
         if kind == Kind::Sqlite {
             let bytes = std::fs::read_dir(process.path().join("data"))

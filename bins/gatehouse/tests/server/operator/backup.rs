@@ -1,4 +1,4 @@
-//! A backup made while the server writes, restored elsewhere: everything that was answered before it is there.
+//! A backup taken during writes and restored to a new place contains everything acknowledged before it started.
 
 use std::{
     path::Path,
@@ -16,7 +16,7 @@ use crate::support::{Caller, Process};
 
 const USERS: &str = "/api/scim/v2/Users";
 
-/// Creates people until told to stop; `answered` has those that were.
+/// Creates users until stopped; `answered` collects the acknowledged ones.
 fn provision(scim: &Caller, writer: usize, stop: &AtomicBool, answered: &Mutex<Vec<String>>) {
     for number in 0.. {
         if stop.load(Ordering::Relaxed) {
@@ -36,13 +36,13 @@ impl Drop for Stop<'_> {
     }
 }
 
-/// Runs `back_up` while the server is written to: the ids that were answered before it began.
+/// Runs `back_up` during writes. Returns the IDs acknowledged before it started.
 fn during_writes(process: &Process, token: &str, back_up: impl FnOnce()) -> Vec<String> {
     let server = process.serve();
     let scim = Caller::anonymous(server.address).bearer(token);
     let (stop, answered) = (AtomicBool::new(false), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
-        // Also when what follows panics: the scope waits for those that write.
+        // Also stops the writers after a panic, because the scope waits for them.
         let _at_the_end = Stop(&stop);
         for writer in 0..4 {
             let (scim, stop, answered) = (&scim, &stop, &answered);
@@ -57,7 +57,7 @@ fn during_writes(process: &Process, token: &str, back_up: impl FnOnce()) -> Vec<
     })
 }
 
-/// People, and entries of their creation, by the database's own program.
+/// Reads users and their creation entries with the database's own client.
 fn books(database: &str) -> Vec<String> {
     let query = "SELECT (SELECT count(*) FROM users), \
                  (SELECT count(*) FROM audit_entries WHERE action = 'ACCOUNT_USER_CREATED')";
@@ -75,7 +75,7 @@ fn books(database: &str) -> Vec<String> {
     String::from_utf8(output.stdout).unwrap().trim().split('|').map(str::to_owned).collect()
 }
 
-/// The restored server has them, with as many entries as people, and is well.
+/// Checks that the restored server has these users, with as many entries, and is healthy.
 fn is_whole(restored: &Process, database: &str, token: &str, ids: &[String]) {
     let counts = books(database);
     assert_eq!(counts[0], counts[1], "as many entries as people");
@@ -97,7 +97,7 @@ fn copy(from: &Process, to: &Process, name: &str) {
 }
 
 #[test]
-fn sqlite_is_backed_up_while_it_is_written_to() {
+fn sqlite_backup_during_writes_is_complete() {
     let process = Process::on(Kind::Sqlite, &[]);
     let token = process.tenant("acme");
     let copied = process.path().join("copy.db");
@@ -115,7 +115,7 @@ fn sqlite_is_backed_up_while_it_is_written_to() {
 }
 
 #[test]
-fn postgresql_is_backed_up_while_it_is_written_to() {
+fn postgresql_backup_during_writes_is_complete() {
     let process = Process::on(Kind::Postgres, &[]);
     let token = process.tenant("acme");
     let dump = process.path().join("dump");

@@ -1,4 +1,4 @@
-//! `gatehouse doctor` on healthy and on sick installations.
+//! `gatehouse doctor` on healthy and unhealthy installations.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -7,7 +7,7 @@ use store::testing::Kind;
 
 use crate::support::Process;
 
-/// Exit status, and the checks that are not well.
+/// Returns the exit status and the checks that did not pass.
 fn doctor(process: &Process) -> (i32, Vec<(String, String, String)>) {
     let output = process.run(&["doctor", "--json"]);
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -20,7 +20,7 @@ fn doctor(process: &Process) -> (i32, Vec<(String, String, String)>) {
     (code, bad)
 }
 
-/// Without what is peculiar to the machine of the test.
+/// Does the same without checks that depend on the machine of the test.
 fn sickness(process: &Process) -> (i32, Vec<(String, String, String)>) {
     let (code, mut bad) = doctor(process);
     bad.retain(|(check, _, says)| check != "open files" && !says.contains("fsync"));
@@ -28,7 +28,7 @@ fn sickness(process: &Process) -> (i32, Vec<(String, String, String)>) {
 }
 
 #[test]
-fn a_healthy_installation_is_well_before_and_after_its_first_start() {
+fn healthy_installation_passes_before_and_after_its_first_start() {
     for kind in Kind::ALL {
         let process = Process::on(kind, &[]);
         assert_eq!(sickness(&process), (0, Vec::new()), "new");
@@ -42,7 +42,7 @@ fn a_healthy_installation_is_well_before_and_after_its_first_start() {
 }
 
 #[test]
-fn what_is_wrong_is_said_with_what_to_do() {
+fn problems_are_reported_with_a_remedy() {
     let mut process = Process::on(Kind::Sqlite, &[("GATEHOUSE_BASE_URL", "https://gate.example.com")]);
     process.tenant("acme");
     drop(process.serve());
@@ -72,7 +72,7 @@ fn what_is_wrong_is_said_with_what_to_do() {
 }
 
 #[test]
-fn a_damaged_file_is_seen() {
+fn damaged_database_file_is_reported() {
     let process = Process::on(Kind::Sqlite, &[]);
     process.tenant("acme");
     for number in 0..50 {
@@ -81,7 +81,7 @@ fn a_damaged_file_is_seen() {
     }
     let path = process.path().join("data/gatehouse.db");
     let mut bytes = std::fs::read(&path).unwrap();
-    // The header stays whole, the pages in the middle do not.
+    // The header stays intact; the pages in the middle are overwritten.
     let (from, to) = (bytes.len() / 3, bytes.len() / 2);
     bytes[from..to].fill(0xa5);
     std::fs::write(&path, bytes).unwrap();
@@ -91,7 +91,7 @@ fn a_damaged_file_is_seen() {
 }
 
 #[test]
-fn a_database_that_is_away_or_behind_is_seen() {
+fn unreachable_or_unmigrated_database_is_reported() {
     let mut process = Process::on(Kind::Postgres, &[]);
     process.set("GATEHOUSE_DATABASE_URL", "postgres://gatehouse@127.0.0.1:1/none");
     let (code, bad) = sickness(&process);
@@ -101,14 +101,14 @@ fn a_database_that_is_away_or_behind_is_seen() {
     assert!(code == 1 && bad[0].2.contains("Run gatehouse migrate"), "{bad:?}");
 }
 
-/// The script that makes the audit log append-only on PostgreSQL, without what is for `psql` alone.
+/// Returns the script that makes the audit log append-only on PostgreSQL, without its `psql` commands.
 fn append_only() -> String {
     let script = include_str!("../../../../../docs/postgresql/append-only.sql");
     script.lines().filter(|line| !line.starts_with('\\')).collect::<Vec<_>>().join("\n")
 }
 
 #[test]
-fn triggers_of_the_audit_log_that_are_missing_or_unknown_are_seen() {
+fn missing_or_unknown_audit_log_triggers_are_reported() {
     for kind in Kind::ALL {
         let process = Process::on(kind, &[]);
         process.tenant("acme");

@@ -1,4 +1,4 @@
-//! The end of a server: nobody who was served notices.
+//! Graceful shutdown: no client in progress is affected.
 
 use std::{
     io::{ErrorKind, Read, Write},
@@ -14,10 +14,10 @@ use crate::support::{Caller, Process};
 
 const PUBLIC: &str = "/api/developers/events.json";
 
-/// How long the server drains: so long that a busy machine gets to all that is looked at meanwhile.
+/// Drain time, long enough for all checks on a busy machine.
 const DRAIN: Duration = Duration::from_secs(4);
 
-/// Sends a request on a connection and reads the head of the answer; `None` when the connection is closed.
+/// Sends a request on a connection and reads the head of the response; `None` if the connection is closed.
 fn ask(stream: &mut TcpStream, path: &str) -> Option<String> {
     write!(stream, "HEAD {path} HTTP/1.1\r\nHost: x\r\n\r\n").ok()?;
     head(stream)
@@ -34,11 +34,11 @@ fn head(stream: &mut TcpStream) -> Option<String> {
     Some(String::from_utf8(head).unwrap())
 }
 
-/// Requests on connections of their own until nobody listens any more: how many were answered.
+/// Sends requests on new connections until the server stops listening, and counts the responses.
 fn visitors(address: SocketAddr, answered: &AtomicUsize) {
     loop {
         match TcpStream::connect(address) {
-            // Reset, when the door was closed in the middle of the handshake.
+            // Reset: the listener was closed during the handshake.
             Err(error) if error.kind() == ErrorKind::ConnectionReset => {
                 assert!(TcpStream::connect(address).is_err(), "cut off while somebody listens");
                 return;
@@ -49,7 +49,7 @@ fn visitors(address: SocketAddr, answered: &AtomicUsize) {
             }
             Ok(mut stream) => {
                 let head = ask(&mut stream, "/api/developers/openapi.json");
-                // What the system has connected in the moment of closing, and nobody has taken yet, is reset.
+                // A connection that the kernel accepted at the moment of closing, but the server did not, is reset.
                 let Some(head) = head else {
                     assert!(TcpStream::connect(address).is_err(), "cut off while somebody listens");
                     return;
@@ -62,7 +62,7 @@ fn visitors(address: SocketAddr, answered: &AtomicUsize) {
 }
 
 #[test]
-fn whoever_is_served_notices_nothing() {
+fn clients_in_progress_are_served_during_shutdown() {
     for kind in Kind::ALL {
         let process = Process::on(kind, &[("GATEHOUSE_DRAIN_SECONDS", "4")]);
         let token = process.tenant("acme");
@@ -71,7 +71,7 @@ fn whoever_is_served_notices_nothing() {
         let caller = Caller::anonymous(address);
         let mut kept = TcpStream::connect(address).unwrap();
         assert!(!ask(&mut kept, "/healthz").unwrap().to_lowercase().contains("connection: close"));
-        // A change whose body is still on its way when the server is told to end.
+        // A change whose body is still in transit when the server is asked to stop.
         let body = json!({ "userName": "late" }).to_string();
         let mut late = TcpStream::connect(address).unwrap();
         write!(
@@ -93,7 +93,7 @@ fn whoever_is_served_notices_nothing() {
             let answer = caller.get(PUBLIC);
             assert_eq!((answer.status, answer.header("connection")), (200, "close"));
             assert!(told.elapsed() < DRAIN, "all this while it drains");
-            // The connection that was kept is answered once more, and told to be no longer kept.
+            // The kept-alive connection gets one more response, with `Connection: close`.
             assert!(ask(&mut kept, "/healthz").unwrap().to_lowercase().contains("connection: close"));
             for visitor in all {
                 visitor.join().unwrap();
@@ -109,7 +109,7 @@ fn whoever_is_served_notices_nothing() {
 }
 
 #[test]
-fn connections_on_which_nothing_is_asked_do_not_keep_it() {
+fn idle_connections_do_not_delay_shutdown() {
     let process = Process::on(Kind::Sqlite, &[("GATEHOUSE_DRAIN_SECONDS", "0")]);
     process.tenant("acme");
     let mut server = process.serve();
@@ -122,7 +122,7 @@ fn connections_on_which_nothing_is_asked_do_not_keep_it() {
 }
 
 #[test]
-fn a_second_signal_does_without_the_rest_of_the_time() {
+fn second_signal_skips_the_remaining_drain_time() {
     let process = Process::on(Kind::Sqlite, &[("GATEHOUSE_DRAIN_SECONDS", "60")]);
     process.tenant("acme");
     let mut server = process.serve();

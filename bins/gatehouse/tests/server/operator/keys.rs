@@ -1,4 +1,4 @@
-//! Keys are rotated while the server runs.
+//! Key rotation while the server runs.
 
 use std::{os::unix::fs::PermissionsExt, path::Path, time::Duration};
 
@@ -21,7 +21,7 @@ fn key_of(cursor: &str) -> String {
 }
 
 #[test]
-fn what_an_older_key_signed_stays_good_until_it_is_retired() {
+fn older_key_verifies_until_it_is_retired() {
     let process = Process::on(Kind::Sqlite, &[]);
     let token = process.tenant("acme");
     let server = process.serve();
@@ -53,7 +53,7 @@ fn what_an_older_key_signed_stays_good_until_it_is_retired() {
 }
 
 #[test]
-fn a_prepared_key_verifies_and_signs_when_it_is_promoted() {
+fn prepared_key_verifies_and_signs_after_its_promotion() {
     let process = Process::on(Kind::Sqlite, &[]);
     process.tenant("acme");
     drop(process.serve());
@@ -67,7 +67,7 @@ fn a_prepared_key_verifies_and_signs_when_it_is_promoted() {
 }
 
 #[test]
-fn a_rotation_touches_nothing_else() {
+fn rotation_changes_no_other_secret() {
     let mut process = Process::on(Kind::Sqlite, &[]);
     process.tenant("acme");
     drop(process.serve());
@@ -81,21 +81,21 @@ fn a_rotation_touches_nothing_else() {
     process.json(&["keys", "rotate", "--only", "master-key"]);
     assert_eq!(kept("auth_secret"), auth, "what is kept is kept, whatever is in force");
     assert_ne!(kept("master_key"), master);
-    // One rotation at a time.
+    // Only one rotation at a time.
     std::fs::write(process.path().join("data/secrets.toml.new"), "").unwrap();
     let (_, said) = process.refused(&["keys", "rotate", "--only", "master-key"]);
     assert!(said.contains("another rotation is running"), "{said}");
 }
 
 #[test]
-fn a_broken_file_is_said_without_what_is_in_it() {
+fn broken_key_file_is_reported_without_its_content() {
     let process = Process::on(Kind::Sqlite, &[]);
     process.tenant("acme");
     let server = process.serve();
     let path = process.path().join("data/secrets.toml");
     let text = std::fs::read_to_string(&path).unwrap();
     std::fs::write(&path, text.replace("\"\nmaster", "\nmaster")).unwrap();
-    // It may be read while it is written, too: then more is wrong with it at first.
+    // The server may read the file while it is written, and report another problem first.
     super::until("the problem is said", Duration::from_secs(5), || {
         server
             .log()
@@ -131,7 +131,7 @@ fn keys_may_be_in_files_of_their_own() {
 }
 
 #[test]
-fn what_the_program_cannot_write_is_said_and_printed_when_asked() {
+fn keys_in_variables_are_refused_and_printed_on_request() {
     let mut process = Process::on(Kind::Sqlite, &[]);
     process.set("GATEHOUSE_AUTH_SECRET", "q3LZ8Fj0yD1uWm7xTnB5cKe9RsAhVgPi");
     process.set("GATEHOUSE_MASTER_KEY", "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=");

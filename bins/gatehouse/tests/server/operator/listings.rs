@@ -1,4 +1,4 @@
-//! `list` and `show`: tables for people, JSON for programs.
+//! `list` and `show`: tables for humans, JSON for programs.
 
 use serde_json::json;
 

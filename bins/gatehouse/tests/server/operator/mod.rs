@@ -1,4 +1,4 @@
-//! What whoever runs the server relies on.
+//! Tests of what operators rely on.
 
 mod backup;
 mod burst;
@@ -14,7 +14,7 @@ mod traces;
 
 use std::time::{Duration, Instant};
 
-/// Waits until something is so, and says how long it took.
+/// Waits until a condition holds, and returns how long that took.
 fn until(what: &str, patience: Duration, is: impl Fn() -> bool) -> Duration {
     let start = Instant::now();
     while !is() {

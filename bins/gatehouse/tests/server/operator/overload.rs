@@ -1,4 +1,4 @@
-//! More than the server can bear.
+//! More load than the server can handle.
 
 use std::{
     io::{BufRead, BufReader, Write},
@@ -15,14 +15,14 @@ use crate::support::{Caller, Process, ada};
 const USERS: &str = "/api/scim/v2/Users";
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// A figure of the server's, by its name with labels.
+/// Returns the value of a metric, by name and labels.
 fn figure(anybody: &Caller, name: &str) -> f64 {
     let text = anybody.get("/metrics").text;
     let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ').map(str::to_owned));
     line.unwrap_or_else(|| panic!("{name} is not in\n{text}")).parse().unwrap()
 }
 
-/// Holds the users' table until it is dropped.
+/// Locks the users table until it is dropped.
 struct Lock(Child);
 
 impl Lock {
@@ -48,7 +48,7 @@ impl Drop for Lock {
 }
 
 #[test]
-fn what_is_too_much_is_refused_at_once_and_probes_are_not() {
+fn excess_requests_are_refused_at_once_and_probes_are_answered() {
     let process = Process::on(Kind::Postgres, &[("GATEHOUSE_MAX_IN_FLIGHT", "1")]);
     let token = process.tenant("acme");
     let server = process.serve();
@@ -73,7 +73,7 @@ fn what_is_too_much_is_refused_at_once_and_probes_are_not() {
 }
 
 #[test]
-fn slow_bodies_keep_nobody_out_and_are_not_without_number() {
+fn slow_bodies_do_not_block_others_and_are_limited_per_address() {
     let bounds = [("GATEHOUSE_MAX_IN_FLIGHT", "4"), ("GATEHOUSE_MAX_BODIES_PER_ADDRESS", "16")];
     let process = Process::on(Kind::Sqlite, &bounds);
     let token = process.tenant("acme");
@@ -108,7 +108,7 @@ fn slow_bodies_keep_nobody_out_and_are_not_without_number() {
 }
 
 #[test]
-fn what_waits_for_the_database_is_seen() {
+fn requests_waiting_for_the_database_are_in_the_metrics() {
     let process =
         Process::on(Kind::Postgres, &[("GATEHOUSE_DATABASE_POOL", "1"), ("GATEHOUSE_WORKERS", "1")]);
     let token = process.tenant("acme");

@@ -1,4 +1,4 @@
-//! The audit log on PostgreSQL: who cannot change it, who may drop what is old, and triggers that refuse everybody.
+//! Protection of the audit log on PostgreSQL: roles for the server and for retention, and triggers.
 
 use std::{
     process::{Command, Output},
@@ -31,13 +31,12 @@ fn refused(url: &str, statement: &str, says: &str) {
     assert!(!output.status.success() && said.contains(says), "{statement}: {said}");
 }
 
-/// The same database as another role.
 fn as_role(url: &str, role: &str) -> String {
     let (_, rest) = url.split_once('@').unwrap();
     format!("postgres://{role}@{rest}")
 }
 
-/// With the triggers the owner cannot either, before they are dropped.
+/// Checks that with the triggers, not even the owner can change the audit log without dropping them first.
 fn nobody_can(owner: &str) {
     done(owner, &["-f", APPEND_ONLY]);
     done(owner, &["-f", APPEND_ONLY]);
@@ -60,7 +59,7 @@ fn nobody_can(owner: &str) {
     }
 }
 
-/// Entries that are old, as they were written then.
+/// Appends old entries, as the server would have written them a week ago.
 fn of_last_week(owner: &str) {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     runtime.block_on(async {
@@ -87,12 +86,12 @@ fn of_last_week(owner: &str) {
 }
 
 #[test]
-fn the_servers_role_cannot_touch_what_is_written() {
+fn servers_role_cannot_change_the_audit_log() {
     let mut process = Process::on(Kind::Postgres, &[]);
     let owner = process.database_url();
     let token = process.tenant("acme");
     of_last_week(&owner);
-    // Roles are the whole cluster's, which other tests share.
+    // Roles belong to the whole cluster, which other tests share, so their names must be unique.
     let key = process.json(&["audit", "key", "--tenant", "acme"])["keys"][0].as_str().unwrap().to_owned();
     let name = key.split('+').next().unwrap().rsplit('_').next().unwrap().to_owned();
     let (app, retention) = (format!("app_{name}"), format!("retention_{name}"));
@@ -149,7 +148,7 @@ fn the_servers_role_cannot_touch_what_is_written() {
         refused(&by_retention, statement, denied);
     }
 
-    // Keeping and dropping are for the other role; what is dropped is said in the log.
+    // Only the retention role may set the retention and remove entries. The removal is recorded in the log.
     let output = process.run(&["audit", "retain", "--tenant", "acme", "--days", "1"]);
     assert!(String::from_utf8_lossy(&output.stderr).contains(denied));
     process.set("GATEHOUSE_DATABASE_URL", &by_retention);

@@ -1,4 +1,4 @@
-//! TLS of the server, and to its database.
+//! TLS of the server, and of its database connection.
 
 use std::{
     path::{Path, PathBuf},
@@ -10,7 +10,7 @@ use store::testing::Kind;
 
 use crate::support::{Process, server_certificate};
 
-/// A new certificate for this machine where the server looks for it; its own root.
+/// Creates a certificate for this machine where the server expects it. Returns its root.
 fn put_certificate(folder: &Path) -> PathBuf {
     let (cert, key) = server_certificate();
     std::fs::write(folder.join("key.pem"), key).unwrap();
@@ -20,7 +20,7 @@ fn put_certificate(folder: &Path) -> PathBuf {
     root
 }
 
-/// Asks as curl does that trusts this root alone: what it prints, or nothing when it does not trust.
+/// Sends a request with curl, which trusts only this root. Returns the output, or `None` if verification failed.
 fn curl(root: &Path, port: u16, path: &str) -> Option<String> {
     let mut curl = Command::new("curl");
     curl.args(["-sS", "-m", "10", "--noproxy", "*", "-w", " %{http_version} %{http_code}", "--cacert"]);
@@ -29,7 +29,7 @@ fn curl(root: &Path, port: u16, path: &str) -> Option<String> {
 }
 
 #[test]
-fn a_certificate_is_served_and_replaced_while_it_runs() {
+fn certificate_is_served_and_reloaded_while_the_server_runs() {
     let mut process = Process::on(Kind::Sqlite, &[]);
     let root = put_certificate(process.path());
     process.set("GATEHOUSE_TLS_CERT", "cert.pem");
@@ -58,7 +58,7 @@ fn a_certificate_is_served_and_replaced_while_it_runs() {
 }
 
 #[test]
-fn a_certificate_that_cannot_be_used_stops_the_start() {
+fn unusable_certificate_prevents_the_start() {
     let mut process = Process::on(Kind::Sqlite, &[]);
     put_certificate(process.path());
     process.set("GATEHOUSE_TLS_CERT", "cert.pem");
@@ -89,7 +89,7 @@ fn the_connection_to_postgresql_is_encrypted_and_verified() {
     let server = verified.serve();
     assert_eq!(crate::support::Caller::anonymous(server.address).get("/readyz").status, 200);
     assert!(message(&verified).contains("\"ok\":true"), "{}", message(&verified));
-    // The server's certificate is not one that this system trusts.
+    // This system does not trust the server's certificate.
     let stranger = with("sslmode=verify-full");
     assert!(stranger.refused(&["migrate"]).1.contains("certificate"), "{:?}", stranger.refused(&["migrate"]));
     assert!(with("sslmode=require").run(&["migrate"]).status.success());

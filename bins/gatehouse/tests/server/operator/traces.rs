@@ -1,4 +1,4 @@
-//! Where a request stands in a trace.
+//! Traces of requests.
 
 use serde_json::Value;
 use store::testing::Kind;
@@ -14,7 +14,7 @@ fn answered(log: &str) -> Vec<Value> {
 }
 
 #[test]
-fn a_trace_is_continued_or_begun_and_stands_in_the_log() {
+fn trace_is_continued_or_started_and_logged() {
     let process = Process::on(Kind::Sqlite, &[]);
     let token = process.tenant("acme");
     let server = process.serve();
@@ -37,7 +37,7 @@ fn a_trace_is_continued_or_begun_and_stands_in_the_log() {
     assert!(lines[3]["tenant"].as_str().unwrap().starts_with("ten_"));
 }
 
-/// A collector of OpenTelemetry hears of the requests whose traces are recorded.
+/// Recorded traces are sent to an OpenTelemetry collector.
 #[cfg(feature = "otlp")]
 #[test]
 fn spans_reach_a_collector() {
@@ -73,7 +73,7 @@ fn spans_reach_a_collector() {
 
 #[cfg(not(feature = "otlp"))]
 #[test]
-fn without_the_feature_spans_are_refused_not_lost() {
+fn without_the_feature_the_endpoint_setting_is_refused() {
     let process = Process::on(Kind::Sqlite, &[("GATEHOUSE_OTLP_ENDPOINT", "http://127.0.0.1:4318")]);
     assert!(process.refused(&["serve"]).1.contains("built without the feature otlp"));
 }

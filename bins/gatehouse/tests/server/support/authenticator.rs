@@ -1,4 +1,4 @@
-//! An authenticator of our own: with whatever make, flags and counter a test needs.
+//! A software authenticator with any model, flags and counter.
 
 use std::rc::Rc;
 
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::{Maker, ORIGIN};
 
-/// A passkey and the device that holds it.
+/// A passkey and its device.
 pub(crate) struct Authenticator {
     key: EcdsaKeyPair,
     id: Vec<u8>,
@@ -25,24 +25,24 @@ pub(crate) struct Authenticator {
     pub(crate) backed_up: bool,
     pub(crate) origin: String,
     pub(crate) attests: Attests,
-    /// What its browser says of where it is.
+    /// The attachment that the browser reports.
     pub(crate) attachment: Option<&'static str>,
 }
 
-/// What an authenticator says to prove its make, when it is asked.
+/// The attestation that the authenticator sends if requested.
 pub(crate) enum Attests {
     Nothing,
-    /// Signed with the key of the passkey.
+    /// Self-attestation, signed with the passkey's own key.
     Itself,
-    /// Signed by its maker.
+    /// Signed by the manufacturer.
     By(Rc<Maker>),
-    /// Signed by its maker in the form of U2F, which says nothing of makes.
+    /// Signed by the manufacturer in the U2F format, which does not disclose the model.
     U2f(Rc<Maker>),
-    /// In a form that nobody knows.
+    /// An unknown format.
     Oddly,
-    /// Signed by its maker, with more certificates than anybody needs.
+    /// Signed by the manufacturer, with too many certificates.
     Long(Rc<Maker>),
-    /// Signed with the key of the passkey, and about something else.
+    /// Signed with the passkey's key over other data.
     Falsely,
 }
 
@@ -86,7 +86,7 @@ impl Authenticator {
         data
     }
 
-    /// The form of the attestation, and the statement. A browser leaves away what was not asked for.
+    /// Returns the attestation format and statement. Browsers omit attestation that was not requested.
     fn attestation(&self, options: &Value, data: &[u8], client: &[u8]) -> (&'static str, Cbor) {
         let text = |text: &str| Cbor::Text(text.into());
         let signed = [data, digest(&SHA256, client).as_ref()].concat();
@@ -121,7 +121,7 @@ impl Authenticator {
         }
     }
 
-    /// What `navigator.credentials.create()` gives.
+    /// Returns the result of `navigator.credentials.create()`.
     pub(crate) fn create(&mut self, options: &Value) -> Value {
         let handle = options["user"]["id"].as_str().unwrap();
         self.handle = BASE64URL_NOPAD.decode(handle.as_bytes()).unwrap();
@@ -164,7 +164,7 @@ impl Authenticator {
         })
     }
 
-    /// What `navigator.credentials.get()` gives.
+    /// Returns the result of `navigator.credentials.get()`.
     pub(crate) fn get(&mut self, options: &Value) -> Value {
         self.counter += 1;
         let client = self.client_data("webauthn.get", options);

@@ -1,4 +1,4 @@
-//! Somebody with a browser: keeps cookies, speaks JSON.
+//! A test browser that keeps cookies and sends JSON.
 
 use std::{cell::RefCell, collections::BTreeMap, net::SocketAddr};
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{Answer, Caller};
 
-/// Keeps the cookies that it is given, and sends them back.
+/// Keeps received cookies and sends them back.
 #[derive(Clone)]
 pub(crate) struct Browser {
     caller: Caller,
@@ -19,12 +19,12 @@ impl Browser {
         Self { caller: Caller::anonymous(address), cookies: RefCell::default() }
     }
 
-    /// The same with a header on every request.
+    /// Returns the browser with a header added to every request.
     pub(crate) fn with(&self, name: &str, value: &str) -> Self {
         Self { caller: self.caller.with(name, value), cookies: self.cookies.clone() }
     }
 
-    /// The same cookies at another server.
+    /// Returns the browser with the same cookies for another server.
     pub(crate) fn at(&self, address: SocketAddr) -> Self {
         Self { caller: Caller::anonymous(address), cookies: self.cookies.clone() }
     }
@@ -46,7 +46,7 @@ impl Browser {
         self.raw(method, path, body.map(|_| "application/json"), &text)
     }
 
-    /// Sends a text as it is.
+    /// Sends a raw body.
     pub(crate) fn raw(&self, method: &str, path: &str, kind: Option<&str>, text: &str) -> Answer {
         let pairs: Vec<_> =
             self.cookies.borrow().iter().map(|(name, value)| format!("{name}={value}")).collect();
@@ -96,12 +96,12 @@ impl Browser {
         self.send("DELETE", path, None)
     }
 
-    /// First step of signing in.
+    /// Sends the first step of a sign-in.
     pub(crate) fn sign_in(&self, email: &str, password: &str) -> Answer {
         self.post("/api/auth/sign-in", &json!({ "email": email, "password": password }))
     }
 
-    /// Second step.
+    /// Sends the second step of a sign-in.
     pub(crate) fn verify(&self, ticket: &Value, factor: &str, code: &str) -> Answer {
         self.post("/api/auth/sign-in/verify", &json!({ "ticket": ticket, "factor": factor, "code": code }))
     }

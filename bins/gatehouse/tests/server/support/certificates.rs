@@ -1,18 +1,18 @@
-//! Certificates of identity providers that end when they are told to, and metadata with them.
+//! Certificates of identity providers with any expiry, and metadata with them.
 
 use kernel::Timestamp;
 use saml_sp::{Certificate, KeyPair};
 
 const DAY: i64 = 86_400_000;
-/// Days that a certificate is good.
+/// Default validity of a certificate in days.
 const GOOD: i64 = 3650;
 
-/// A certificate that ends so many days from now.
+/// Returns a certificate that expires in this many days.
 pub(crate) fn ending_in(now: Timestamp, days: i64) -> Certificate {
     KeyPair::generate("idp.example.com", now.plus_millis((days - GOOD) * DAY)).unwrap().certificate
 }
 
-/// Metadata of an identity provider.
+/// Returns metadata of an identity provider.
 pub(crate) fn idp_metadata(entity_id: &str, certificates: &[&Certificate]) -> String {
     let key = |certificate: &&Certificate| {
         format!(

@@ -1,4 +1,4 @@
-//! Who calls, and what they are told.
+//! HTTP clients and responses.
 
 use std::net::SocketAddr;
 
@@ -6,7 +6,7 @@ use actix_web::cookie::Cookie;
 use serde_json::Value;
 use ureq::{Agent, http};
 
-/// Somebody who sends requests, with whatever headers they always send.
+/// A client that sends fixed headers with every request.
 #[derive(Clone)]
 pub(crate) struct Caller {
     agent: Agent,
@@ -14,7 +14,7 @@ pub(crate) struct Caller {
     headers: Vec<(String, String)>,
 }
 
-/// What a caller was told.
+/// A response.
 #[derive(Debug, Clone)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -34,7 +34,7 @@ impl Caller {
         caller
     }
 
-    /// The same of another instance.
+    /// Returns the client for another instance.
     pub(crate) fn at(&self, address: SocketAddr) -> Self {
         Self { address, ..self.clone() }
     }
@@ -59,7 +59,7 @@ impl Caller {
         self.send("PATCH", path, Some("application/scim+json"), &body.to_string())
     }
 
-    /// PATCH with these operations.
+    /// Sends a PATCH with these operations.
     pub(crate) fn operations(&self, path: &str, operations: &Value) -> Answer {
         let schemas = ["urn:ietf:params:scim:api:messages:2.0:PatchOp"];
         self.patch(path, &serde_json::json!({ "schemas": schemas, "Operations": operations }))
@@ -95,13 +95,13 @@ impl Answer {
         self.headers.get(name).map_or("", |value| value.to_str().unwrap())
     }
 
-    /// The cookies of the answer.
+    /// Returns the cookies of the response.
     pub(crate) fn cookies(&self) -> Vec<Cookie<'static>> {
         let lines = self.headers.get_all("set-cookie").iter();
         lines.map(|line| Cookie::parse(line.to_str().unwrap().to_owned()).unwrap()).collect()
     }
 
-    /// The attributes of a cookie of the answer, in an order of our own: theirs has no meaning.
+    /// Returns the attributes of a cookie, sorted because their order has no meaning.
     pub(crate) fn cookie_attributes(&self, name_starts_with: &str) -> String {
         let cookies = self.cookies();
         let cookie = cookies.iter().find(|cookie| cookie.name().starts_with(name_starts_with)).unwrap();
@@ -116,13 +116,13 @@ impl Answer {
         )
     }
 
-    /// Status, and the body without what differs from run to run: for snapshots.
+    /// Returns status and body without values that differ between runs, for snapshots.
     pub(crate) fn shown(&self) -> String {
         format!("{} {}", self.status, redact(&self.text))
     }
 }
 
-/// Ids, times and addresses as `[…]`.
+/// Replaces IDs, times and addresses by `[…]`.
 fn redact(text: &str) -> String {
     let mut shown = String::new();
     let mut rest = text;

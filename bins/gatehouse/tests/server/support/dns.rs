@@ -1,4 +1,4 @@
-//! A DNS server on this machine, which knows the TXT records that it is told.
+//! A DNS server on this machine with configurable TXT records.
 
 use std::{
     collections::BTreeMap,
@@ -6,14 +6,14 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-/// What is answered for a name.
+/// The response for a name.
 #[derive(Clone)]
 enum Told {
     Texts(Vec<String>),
     Failure,
 }
 
-/// The server. Of a name that it was not told of it says that there is none.
+/// The server. Names without configured records do not exist.
 #[derive(Clone)]
 pub(crate) struct DnsServer {
     pub(crate) address: SocketAddr,
@@ -35,18 +35,18 @@ impl DnsServer {
         server
     }
 
-    /// The texts that are at a name from now on.
+    /// Sets the TXT records of a name.
     pub(crate) fn set(&self, name: &str, texts: &[&str]) {
         let texts = texts.iter().map(ToString::to_string).collect();
         self.told.lock().unwrap().insert(name.to_owned(), Told::Texts(texts));
     }
 
-    /// Lets look-ups of a name fail from now on.
+    /// Makes lookups of a name fail.
     pub(crate) fn fail(&self, name: &str) {
         self.told.lock().unwrap().insert(name.to_owned(), Told::Failure);
     }
 
-    /// RFC 1035: the question again, and the records.
+    /// Builds a response (RFC 1035): the question and the records.
     fn answer(&self, question: &[u8]) -> Vec<u8> {
         let (mut labels, mut at) = (Vec::new(), 12);
         while question[at] != 0 {
@@ -65,7 +65,7 @@ impl DnsServer {
         answer[6..12].copy_from_slice(&[0, u8::try_from(texts.len()).unwrap(), 0, 0, 0, 0]);
         for text in texts {
             let length = u8::try_from(text.len()).unwrap();
-            // A pointer to the name, TXT, IN, an hour.
+            // Compression pointer to the name, TXT, IN, TTL of an hour.
             answer.extend([0xc0, 12, 0, 16, 0, 1, 0, 0, 0x0e, 0x10, 0, length + 1, length]);
             answer.extend(text.bytes());
         }

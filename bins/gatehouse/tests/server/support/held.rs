@@ -1,4 +1,4 @@
-//! A request whose body is held back.
+//! A request whose body is delayed.
 
 use std::{
     io::{Read, Write},
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::{Browser, Server, eventually};
 
-/// A request whose headers the server has read and whose body it waits for.
+/// A request whose headers the server has read, and whose body it waits for.
 pub(crate) struct HeldRequest {
     stream: TcpStream,
     rest: Vec<u8>,
@@ -36,12 +36,13 @@ impl HeldRequest {
         stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         let before = server.env.reads();
         stream.write_all(&[head.as_bytes(), &body[..1]].concat()).unwrap();
-        // For the request's id, for the credential's expiry, and for the moment of the operation.
+        // The server reads the clock three times: for the request ID, the credential's expiry, and the time of the
+        // operation.
         eventually(|| server.env.reads() >= before + 3);
         Self { stream, rest: body[1..].to_vec() }
     }
 
-    /// The same with the cookies of a browser and, where there is one, a step-up token.
+    /// Does the same with a browser's cookies and an optional step-up token.
     pub(crate) fn by(
         server: &Server,
         browser: &Browser,
@@ -59,7 +60,7 @@ impl HeldRequest {
         Self::begin(server, method, path, &credential, "application/json", body)
     }
 
-    /// Sends the rest of the body: status and body of the answer.
+    /// Sends the rest of the body. Returns status and body of the response.
     pub(crate) fn finish(mut self) -> (u16, Value) {
         self.stream.write_all(&self.rest).unwrap();
         let mut answer = String::new();

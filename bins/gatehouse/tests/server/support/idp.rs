@@ -1,5 +1,6 @@
-//! An identity provider: reads requests of ours, and signs what it is told to say. Everything it writes is in canonical
-//! form already, so that signing takes no library that reads XML.
+//! A SAML identity provider that reads our requests and signs any assertion. It writes canonical XML directly, so
+//! signing
+//! needs no library that parses XML.
 
 use data_encoding::BASE64;
 use kernel::{Env, SystemEnv, Timestamp};
@@ -22,7 +23,7 @@ pub(crate) struct Idp {
     pair: KeyPair,
 }
 
-/// A request as it was sent, by the form of our page.
+/// A request, as our page posts it.
 #[derive(Clone)]
 pub(crate) struct Sent {
     pub(crate) action: String,
@@ -31,7 +32,7 @@ pub(crate) struct Sent {
     pub(crate) request: String,
 }
 
-/// What an identity provider says of somebody.
+/// The content of an assertion.
 pub(crate) struct Says {
     pub(crate) email: String,
     pub(crate) now: Timestamp,
@@ -41,14 +42,14 @@ pub(crate) struct Says {
     pub(crate) acs: String,
     pub(crate) session_ends: Option<Timestamp>,
     pub(crate) authn_instant: Timestamp,
-    /// Format and value; the address as `emailAddress` without.
+    /// Format and value of the NameID; if `None`, the address as `emailAddress`.
     pub(crate) name_id: Option<(String, String)>,
-    /// Further values of the attribute `groups`.
+    /// Number of additional values of the attribute `groups`.
     pub(crate) groups: usize,
 }
 
 impl Sent {
-    /// Reads our page.
+    /// Reads the request from our page.
     pub(crate) fn of(page: &Answer) -> Self {
         assert_eq!(page.status, 200, "{}", page.text);
         let text = page.text.replace("&#38;", "&").replace("&amp;", "&");
@@ -64,13 +65,13 @@ impl Sent {
         }
     }
 
-    /// An attribute of the request.
+    /// Returns an attribute of the request.
     pub(crate) fn attribute(&self, name: &str) -> Option<&str> {
         let head = self.request.split_once('>').unwrap().0;
         Some(head.split_once(&format!(" {name}=\""))?.1.split('"').next().unwrap())
     }
 
-    /// What an identity provider usually says in answer to it.
+    /// Returns the usual content of an assertion in response to this request.
     pub(crate) fn says(&self, email: &str, now: Timestamp) -> Says {
         let acs = self.attribute("AssertionConsumerServiceURL").unwrap().to_owned();
         Says {
@@ -102,7 +103,7 @@ impl Idp {
         Self { entity_id: format!("https://{host}/saml"), pair }
     }
 
-    /// The same with a new key.
+    /// Returns the identity provider with a new key.
     pub(crate) fn rekeyed(&self) -> Self {
         let pair = KeyPair::generate("rekeyed", SystemEnv::default().now()).unwrap();
         Self { entity_id: self.entity_id.clone(), pair }
@@ -126,7 +127,7 @@ impl Idp {
         )
     }
 
-    /// A response with a signed assertion, in base64.
+    /// Returns a response with a signed assertion, in base64.
     pub(crate) fn response(&self, says: &Says) -> String {
         let (now, later) = (seconds(says.now), seconds(says.now.plus_millis(300_000)));
         let answers =
@@ -150,7 +151,7 @@ impl Idp {
         if says.groups > 0 {
             more += &attribute("groups", &(0..says.groups).map(|n| format!("group-{n}")).collect::<Vec<_>>());
         }
-        // Attributes in the order that canonical form has them in.
+        // Attributes in canonical order.
         let head = format!(
             "<saml:Assertion xmlns:saml=\"{SAML}\" ID=\"{}\" IssueInstant=\"{now}\" Version=\"2.0\"><saml:Issuer>{}</saml:Issuer>",
             says.assertion_id, self.entity_id

@@ -1,4 +1,4 @@
-//! A mail server that keeps what it is given.
+//! A mail server that stores what it receives.
 
 use std::{
     io::{BufRead, BufReader, Write},
@@ -6,7 +6,7 @@ use std::{
     sync::mpsc::{Receiver, channel},
 };
 
-/// Takes mail on loopback, for as long as the test runs.
+/// Accepts mail on loopback for the duration of the test.
 pub(crate) struct MailServer {
     pub(crate) address: SocketAddr,
     pub(crate) mail: Receiver<String>,
@@ -31,7 +31,7 @@ impl MailServer {
     }
 }
 
-/// One connection (RFC 5321), as far as a client that only sends needs it.
+/// Handles one connection (RFC 5321), as far as a client that only sends needs it.
 fn converse(mut connection: TcpStream, given: &mut dyn FnMut(String)) -> Option<()> {
     let mut lines = BufReader::new(connection.try_clone().ok()?).lines();
     connection.write_all(b"220 sink\r\n").ok()?;

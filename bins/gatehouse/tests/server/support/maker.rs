@@ -1,11 +1,11 @@
-//! Somebody who makes authenticators, and signs for them.
+//! A manufacturer of authenticators, which signs attestations.
 
 use rcgen::{
     BasicConstraints, CertificateParams, CustomExtension, DnType, IsCa, Issuer, KeyPair, KeyUsagePurpose,
     SigningKey, date_time_ymd,
 };
 
-/// A maker with a root, and the certificate of a batch of authenticators.
+/// A manufacturer with a root, and the certificate of a batch of authenticators.
 pub(crate) struct Maker {
     root: String,
     certificate: Vec<u8>,
@@ -13,12 +13,12 @@ pub(crate) struct Maker {
 }
 
 impl Maker {
-    /// Of any make, with a certificate that is good for a century.
+    /// Creates a manufacturer for any model, with a certificate that is valid for a century.
     pub(crate) fn new() -> Self {
         Self::of(None, 2100)
     }
 
-    /// With a certificate for one make, until the end of a year.
+    /// Creates a manufacturer for one model, with a certificate that is valid until the end of a year.
     pub(crate) fn of(aaguid: Option<[u8; 16]>, until: i32) -> Self {
         let mut root = CertificateParams::default();
         root.distinguished_name.push(DnType::CommonName, "Root of a maker");
@@ -37,7 +37,7 @@ impl Maker {
         }
         batch.is_ca = IsCa::ExplicitNoCa;
         batch.not_after = date_time_ymd(until, 12, 31);
-        // id-fido-gen-ce-aaguid: an OCTET STRING in the OCTET STRING.
+        // id-fido-gen-ce-aaguid: an OCTET STRING within the OCTET STRING.
         let extension = |aaguid: [u8; 16]| {
             let content = [&[4, 16], &aaguid[..]].concat();
             CustomExtension::from_oid_content(&[1, 3, 6, 1, 4, 1, 45724, 1, 1, 4], content)
@@ -48,12 +48,12 @@ impl Maker {
         Self { root: root_certificate.pem(), certificate: certificate.der().to_vec(), key }
     }
 
-    /// Its root, in PEM.
+    /// Returns the root certificate in PEM.
     pub(crate) fn root(&self) -> &str {
         &self.root
     }
 
-    /// The certificate of the batch, in DER.
+    /// Returns the batch certificate in DER.
     pub(crate) fn certificate(&self) -> &[u8] {
         &self.certificate
     }

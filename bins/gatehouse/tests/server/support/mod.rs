@@ -1,4 +1,4 @@
-//! Servers, callers and answers for the tests.
+//! Servers, clients and helpers of the tests.
 
 mod authenticator;
 mod browser;
@@ -28,20 +28,20 @@ pub(crate) use sink::{Received, Sink};
 
 use serde_json::{Value, json};
 
-/// A self-signed certificate for `localhost`, and its key, in PEM.
+/// Returns a self-signed certificate for `localhost` and its key, in PEM.
 pub(crate) fn server_certificate() -> (String, String) {
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     (made.cert.pem(), made.signing_key.serialize_pem())
 }
 
-/// The code that an authenticator app shows for this secret at this moment, so many steps from now.
+/// Returns the authenticator app's code for this secret, this many time steps from now.
 pub(crate) fn code(secret: &str, server: &Server, steps: i64) -> String {
     let secret = data_encoding::BASE32_NOPAD.decode(secret.as_bytes()).unwrap();
     let seconds = kernel::Env::now(&*server.env).unix_millis() / 1000 + steps * 30;
     totp_lite::totp_custom::<totp_lite::Sha1>(30, 6, &secret, u64::try_from(seconds).unwrap())
 }
 
-/// A user as most tests need one.
+/// Returns a user as most tests need it.
 pub(crate) fn ada() -> Value {
     json!({
         "schemas": ["urn:ietf:params:scim:schemas:core:2.0:User"],

@@ -1,4 +1,4 @@
-//! The real program in a process of its own.
+//! The real binary in a process of its own.
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -15,15 +15,15 @@ use store::{
 };
 use tempfile::TempDir;
 
-/// A folder to run the program in, with its settings.
+/// A folder to run the binary in, with its settings.
 pub(crate) struct Process {
     pub(crate) folder: TempDir,
     settings: Vec<(String, String)>,
-    /// Kept for its drop.
+    /// Kept for its `Drop`.
     database: Option<TestDatabase>,
 }
 
-/// A running server; killed when dropped.
+/// A running server, killed on drop.
 pub(crate) struct Running {
     pub(crate) child: Child,
     pub(crate) address: SocketAddr,
@@ -37,7 +37,8 @@ impl Process {
         Self { folder, settings, database: None }
     }
 
-    /// The program on a new database of this kind, as a server for a test: a free port, no rates, secrets on
+    /// Prepares the binary for a new database of this kind, with server settings for tests: a free port, no rate
+    /// limits, secrets for
     /// PostgreSQL.
     pub(crate) fn on(kind: Kind, settings: &[(&str, &str)]) -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
@@ -62,13 +63,13 @@ impl Process {
         self.settings.push((name.into(), value.into()));
     }
 
-    /// Where its database is.
+    /// Returns the URL of its database.
     pub(crate) fn database_url(&self) -> String {
         let last = self.settings.iter().rev().find(|(name, _)| name == "GATEHOUSE_DATABASE_URL");
         last.expect("a database of its own").1.clone()
     }
 
-    /// Runs a statement behind the program's back, by the database's own.
+    /// Runs a statement with the database's own client, bypassing the server.
     pub(crate) fn sql(&self, statement: &str) {
         let mut command = Command::new(if self.database.is_some() { "psql" } else { "sqlite3" });
         if self.database.is_some() {
@@ -83,7 +84,7 @@ impl Process {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }
 
-    /// Copies the user `heavy` so many times, each with [`copied_user`] for its id.
+    /// Copies the user `heavy` this many times; [`copied_user`] returns the IDs.
     pub(crate) fn copy_heavy_user(&self, times: usize) {
         self.sql(&format!(
             "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {times}) \
@@ -94,7 +95,7 @@ impl Process {
         ));
     }
 
-    /// A tenant, and the raw token of its identity provider.
+    /// Creates a tenant and returns its SCIM token.
     pub(crate) fn tenant(&self, slug: &str) -> String {
         self.json(&["migrate"]);
         self.json(&["tenant", "create", "--slug", slug, "--name", slug, "--tier", "ENTERPRISE"]);
@@ -108,7 +109,7 @@ impl Process {
 
     pub(crate) fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_gatehouse"));
-        // Nothing of this machine's own settings.
+        // Ignore settings of this machine.
         for (name, _) in std::env::vars_os() {
             if name.to_string_lossy().starts_with("GATEHOUSE_") {
                 command.env_remove(name);
@@ -125,7 +126,7 @@ impl Process {
         self.command(words).output().unwrap()
     }
 
-    /// Runs a command that must succeed, and reads its one line of JSON.
+    /// Runs a command that must succeed, and parses its line of JSON.
     pub(crate) fn json(&self, words: &[&str]) -> Value {
         let output = self.run(&[words, &["--json"]].concat());
         let text = String::from_utf8(output.stdout).unwrap();
@@ -134,7 +135,7 @@ impl Process {
         serde_json::from_str(&text).unwrap()
     }
 
-    /// Runs a command that must fail: its exit status and what it says.
+    /// Runs a command that must fail. Returns exit status and output.
     pub(crate) fn refused(&self, words: &[&str]) -> (i32, String) {
         let output = self.run(words);
         assert_eq!(String::from_utf8_lossy(&output.stdout), "", "nothing on standard output");
@@ -149,12 +150,12 @@ impl Process {
         child.wait_with_output().unwrap()
     }
 
-    /// Starts the server and waits until it says where it listens.
+    /// Starts the server and waits until it reports its address.
     pub(crate) fn serve(&self) -> Running {
         self.start(self.command(&["serve"]))
     }
 
-    /// The same with so many files at most.
+    /// Does the same with a limit on open files.
     pub(crate) fn serve_with_files(&self, files: u64) -> Running {
         let serve = self.command(&["serve"]);
         let mut command = Command::new("prlimit");
@@ -185,20 +186,20 @@ impl Process {
 }
 
 impl Running {
-    /// Sends SIGTERM and waits for the end: exit status and time.
+    /// Sends SIGTERM and waits for the exit. Returns exit status and duration.
     pub(crate) fn terminate(&mut self) -> (Option<i32>, Duration) {
         let start = Instant::now();
         self.ask_to_end();
         (self.child.wait().unwrap().code(), start.elapsed())
     }
 
-    /// Asks it to end, and goes on.
+    /// Sends SIGTERM without waiting.
     pub(crate) fn ask_to_end(&self) {
         let pid = self.child.id().to_string();
         assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
     }
 
-    /// What the server has logged.
+    /// Returns the server's log.
     pub(crate) fn log(&self) -> String {
         let mut text = String::new();
         std::fs::File::open(&self.log).unwrap().read_to_string(&mut text).unwrap();
@@ -213,7 +214,7 @@ impl Drop for Running {
     }
 }
 
-/// The id of a copy, from 1.
+/// Returns the ID of a copy, counted from 1.
 pub(crate) fn copied_user(number: usize) -> String {
     format!("usr_01jz00000000000{}0", 1_000_000_000 + number)
 }

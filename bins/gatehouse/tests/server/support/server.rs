@@ -30,29 +30,29 @@ use tokio_util::task::TaskTracker;
 
 use super::{Browser, Caller, DnsServer};
 
-/// A running server; stopped when dropped.
+/// A running server, stopped on drop.
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
     pub(crate) metrics_address: Option<SocketAddr>,
     store: Store,
     pub(crate) env: Arc<MovedEnv>,
-    /// What it looks records up in.
+    /// The DNS server that it uses.
     pub(crate) dns: DnsServer,
     runtime: tokio::runtime::Runtime,
     handle: actix_web::dev::ServerHandle,
     entering: TaskTracker,
     thread: Option<JoinHandle<()>>,
-    /// Kept for its drop.
+    /// Kept for its `Drop`.
     database: TestDatabase,
 }
 
-/// The secret of sessions in tests.
+/// The session secret in tests.
 pub(crate) const AUTH_SECRET: &str = "Pm3x-tests-only-uZ81q-0987-abcdefghij";
 
-/// What browsers call the servers of tests.
+/// Origin of the test servers for browsers.
 pub(crate) const ORIGIN: &str = "http://localhost:8080";
 
-/// The system's clock, moved.
+/// The system clock with an offset.
 #[derive(Default)]
 pub(crate) struct MovedEnv {
     system: SystemEnv,
@@ -66,7 +66,7 @@ impl MovedEnv {
         self.millis.fetch_add(i64::try_from(time.as_millis()).unwrap(), Ordering::SeqCst);
     }
 
-    /// How often the server has read the clock.
+    /// Returns how often the server has read the clock.
     pub(crate) fn reads(&self) -> u64 {
         self.reads.load(Ordering::SeqCst)
     }
@@ -83,10 +83,10 @@ impl Env for MovedEnv {
     }
 }
 
-/// What everybody's password is.
+/// The password of all test users.
 pub(crate) const PASSWORD: &str = "correct horse and more";
 
-/// Somebody of a tenant.
+/// A user of a tenant.
 pub(crate) struct Person {
     pub(crate) id: kernel::UserId,
     pub(crate) email: String,
@@ -97,8 +97,8 @@ fn masters() -> MasterKeys {
     MasterKeys::new(vec![("test".to_owned(), Secret::new(vec![7; 32]))]).unwrap()
 }
 
-/// Everybody has proved whatever is asked for: what guards do with a proof is tested without a ceremony, the
-/// ceremonies in `api/auth/step_up`.
+/// Accepts any step-up: tests of guarded actions need no ceremony. The ceremonies themselves are tested in
+/// `api/auth/step_up`.
 struct Proved;
 
 #[async_trait]
@@ -130,7 +130,7 @@ fn parts(database: &TestDatabase, env: &Arc<MovedEnv>) -> ServerParts {
     ServerParts { keys, store: database.store(), env: env.clone() }
 }
 
-/// A tenant with an identity provider.
+/// A tenant with a SCIM token.
 pub(crate) struct Tenant {
     pub(crate) id: TenantId,
     pub(crate) token_id: ScimTokenId,
@@ -138,7 +138,7 @@ pub(crate) struct Tenant {
     pub(crate) scim: Caller,
 }
 
-/// Waits until something is so that is done beside the answers.
+/// Waits until a condition holds that is established after the response.
 pub(crate) fn eventually(is_so: impl Fn() -> bool) {
     let start = std::time::Instant::now();
     while !is_so() {
@@ -156,7 +156,7 @@ pub(crate) fn on_both(test: impl Fn(&Server)) {
 }
 
 impl Server {
-    /// Starts one with the given settings over the defaults.
+    /// Starts a server with these settings over the defaults.
     pub(crate) fn start(kind: Kind, settings: &[(&str, &str)]) -> Self {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
@@ -165,7 +165,7 @@ impl Server {
         let dns = DnsServer::start();
         let mut raw = Raw::default();
         raw.set("dns_servers", dns.address.to_string()).unwrap();
-        // Tests are not clients: only those about rates and overload meet them.
+        // Disable limits that tests would exceed; tests of limits set their own.
         let usual = [
             ("bind", "127.0.0.1:0"),
             ("workers", "2"),
@@ -173,7 +173,7 @@ impl Server {
             ("max_in_flight", "100000"),
             ("password_cost", "64,1,1"),
             ("base_url", ORIGIN),
-            // Receivers of tests are on this machine.
+            // Receivers in tests are on this machine.
             ("webhooks_allow_cidrs", "127.0.0.0/8"),
             ("webhooks_allow_http", "true"),
         ];
@@ -204,7 +204,7 @@ impl Server {
         }
     }
 
-    /// Takes the database away from a server on PostgreSQL.
+    /// Disconnects a server from its PostgreSQL database.
     pub(crate) fn lose_database(&self) {
         let DatabaseUrl::Postgres(url) = &self.database.url else { panic!("not on PostgreSQL") };
         let (cluster, name) = url.rsplit_once('/').unwrap();
@@ -215,7 +215,7 @@ impl Server {
         assert!(done.unwrap().success());
     }
 
-    /// Connections to its PostgreSQL database that wait for a lock.
+    /// Returns the number of PostgreSQL connections that wait for a lock.
     pub(crate) fn waiting_for_locks(&self) -> usize {
         let DatabaseUrl::Postgres(url) = &self.database.url else { panic!("not on PostgreSQL") };
         let query = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
@@ -224,7 +224,7 @@ impl Server {
         String::from_utf8(done.stdout).unwrap().trim().parse().unwrap()
     }
 
-    /// What its database looks like from another store.
+    /// Returns the pool metrics of another store on its database.
     pub(crate) fn figures(&self) -> store::PoolMetrics {
         self.store.pool_metrics()
     }
@@ -233,7 +233,7 @@ impl Server {
         Caller::anonymous(self.address)
     }
 
-    /// A new tenant whose name begins with `slug`.
+    /// Creates a tenant whose name begins with `slug`.
     pub(crate) fn tenant(&self, slug: &str) -> Tenant {
         self.tenant_with(slug, false)
     }
@@ -255,12 +255,12 @@ impl Server {
         Tenant { id, token_id: token.id, token: raw.expose().to_owned(), scim }
     }
 
-    /// Somebody with a browser and no cookies.
+    /// Returns a browser without cookies.
     pub(crate) fn browser(&self) -> Browser {
         Browser::new(self.address)
     }
 
-    /// Another instance on the same database, with the same secrets and clock.
+    /// Starts another instance on the same database, with the same secrets and clock.
     pub(crate) fn second(&self, test: impl FnOnce(SocketAddr)) {
         let mut raw = Raw::default();
         let usual = [
@@ -290,7 +290,7 @@ impl Server {
         }
     }
 
-    /// A person with a password, as the command line would make one.
+    /// Creates a user with a password, as the command line would.
     pub(crate) fn person(&self, tenant: &Tenant, email: &str, role: Role) -> Person {
         let new = NewPerson { email: email.parse().unwrap(), role, display_name: None };
         let id = self.write(&tenant.id, async move |ctx, tx| {
@@ -300,12 +300,12 @@ impl Server {
         Person { id, email: email.to_owned(), password: PASSWORD }
     }
 
-    /// Gives the user of an address everybody's password.
+    /// Gives a user the password of all test users.
     pub(crate) fn set_password(&self, tenant: &Tenant, id: &UserId, email: &str) {
         self.change_password(tenant, id, email, PASSWORD);
     }
 
-    /// Gives the user of an address this password.
+    /// Gives a user this password.
     pub(crate) fn change_password(&self, tenant: &Tenant, id: &UserId, email: &str, text: &str) {
         let password = Secret::new(text.to_owned());
         let key = email.parse::<kernel::Email>().unwrap().key();
@@ -317,7 +317,7 @@ impl Server {
         });
     }
 
-    /// A person with a complete session.
+    /// Creates a user with a complete session.
     pub(crate) fn signed_in(&self, tenant: &Tenant, email: &str, role: Role) -> (Person, Browser) {
         let person = self.person(tenant, email, role);
         let browser = self.browser();
@@ -333,7 +333,7 @@ impl Server {
         self.runtime.block_on(self.store.across(look)).unwrap().len()
     }
 
-    /// Runs a unit of work on a tenant, as the operator.
+    /// Runs a transaction of a tenant as the operator.
     pub(crate) fn write<T: Send + 'static>(
         &self,
         tenant: &TenantId,
@@ -348,7 +348,7 @@ impl Server {
         self.runtime.block_on(self.store.write(ctx, unit)).unwrap()
     }
 
-    /// A token of a proof by whoever has this browser, from this machine.
+    /// Returns a step-up token of this browser's user, from this machine.
     pub(crate) fn proof(&self, browser: &Browser, purpose: &str) -> String {
         let me = browser.get("/api/me").json();
         let id = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
@@ -371,12 +371,12 @@ impl Server {
         })
     }
 
-    /// The same browser with a proof, for one act.
+    /// Returns the browser with a step-up token for one action.
     pub(crate) fn proved(&self, browser: &Browser, purpose: &str) -> Browser {
         browser.with("X-StepUp-Token", &self.proof(browser, purpose))
     }
 
-    /// Disables a person, as a directory does.
+    /// Disables a user, as provisioning does.
     pub(crate) fn disable(&self, tenant: &Tenant, id: &kernel::UserId) {
         let id = id.clone();
         self.write(&tenant.id, async move |ctx, tx| {
@@ -386,7 +386,7 @@ impl Server {
         });
     }
 
-    /// Changes what the tenant asks of those who sign in.
+    /// Changes the tenant's sign-in policy.
     pub(crate) fn policy(&self, tenant: &Tenant, change: impl Fn(&mut SignInPolicy) + Send + 'static) {
         self.write(&tenant.id, async move |_, tx| {
             let mut policy = tx.sign_in_policy().await?;
@@ -407,7 +407,7 @@ impl Server {
         self.runtime.block_on(self.store.write(ctx, unit)).unwrap();
     }
 
-    /// The one entry of this action in the tenant's ledger.
+    /// Returns the only entry with this action in the tenant's audit log.
     pub(crate) fn entry(&self, tenant: &Tenant, action: &str) -> StoredEntry {
         let mut found: Vec<_> =
             self.entries(tenant).into_iter().filter(|entry| entry.action == action).collect();
@@ -415,8 +415,9 @@ impl Server {
         found.remove(0)
     }
 
-    /// The tenant's ledger, newest first; those of the same millisecond have no order. What this server has answered
-    /// is in it: some refusals are entered when their answer is on its way already.
+    /// Returns the tenant's audit log, newest first; entries of the same millisecond have no defined order. It
+    /// includes entries
+    /// that are recorded after the response.
     pub(crate) fn entries(&self, tenant: &Tenant) -> Vec<StoredEntry> {
         eventually(|| self.entering.is_empty());
         let read = self.store.read(tenant.id.clone(), async |tx: &mut Tx| tx.latest(10_000).await);

@@ -1,4 +1,4 @@
-//! A server of others on this machine, which keeps what it is given and answers as it is told.
+//! An HTTP server on this machine that stores requests and sends configured responses.
 
 use std::{
     collections::BTreeMap,
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::eventually;
 
-/// A request as it came.
+/// A received request.
 #[derive(Debug, Clone)]
 pub(crate) struct Received {
     pub(crate) path: String,
@@ -28,13 +28,13 @@ impl Received {
         serde_json::from_str(&self.body).unwrap()
     }
 
-    /// The kind of event.
+    /// Returns the event type.
     pub(crate) fn kind(&self) -> String {
         self.json()["type"].as_str().unwrap().to_owned()
     }
 }
 
-/// The receiver. It answers each path as it is told to, or else 204.
+/// The receiver. It responds 204, unless the path has another response configured.
 #[derive(Clone)]
 pub(crate) struct Sink {
     pub(crate) address: SocketAddr,
@@ -61,18 +61,18 @@ impl Sink {
         format!("http://{}{path}", self.address)
     }
 
-    /// What is answered to this path from now on.
+    /// Sets the response to this path.
     pub(crate) fn answers(&self, path: &str, status: u16, more: &str, body: &str) {
         let answer = format!("HTTP/1.1 {status} Told\r\n{more}content-length: {}\r\n\r\n{body}", body.len());
         self.answers.lock().unwrap().insert(path.to_owned(), answer);
     }
 
-    /// What came to this path.
+    /// Returns the requests to this path.
     pub(crate) fn received(&self, path: &str) -> Vec<Received> {
         self.received.lock().unwrap().iter().filter(|one| one.path == path).cloned().collect()
     }
 
-    /// The same, once it is so many.
+    /// Returns the requests to this path once there are this many.
     pub(crate) fn await_received(&self, path: &str, count: usize) -> Vec<Received> {
         eventually(|| self.received(path).len() >= count);
         self.received(path)

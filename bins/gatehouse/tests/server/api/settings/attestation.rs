@@ -339,7 +339,7 @@ fn attestation_level_is_stored_with_the_passkey() {
         // anchor.
         trusted(WINDOWS, by(&fips), "signed");
         trusted(WINDOWS, by(&metadata), "trusted");
-        // A model with a revoked status is vouched for by nobody.
+        // No certificate vouches for a model with a revoked status.
         trusted(HARDWARE, by(&metadata), "signed");
         trusted(HARDWARE, by(&any), "signed");
         // A passkey with an invalid signature, or with an attestation for another model, is not enrolled.

@@ -15,7 +15,7 @@ use crate::support::{Server, code, on_both};
 const SEAL: &str = "PAYROLL_SEAL";
 
 #[test]
-fn stolen_step_up_token_is_useless_elsewhere_and_stays_valid_for_its_owner() {
+fn stolen_step_up_token_is_refused_and_stays_valid_for_its_owner() {
     for kind in Kind::ALL {
         let server = Server::start(kind, &[("trusted_proxies", "127.0.0.1")]);
         let (acme, globex) = (server.tenant("acme"), server.tenant("globex"));
