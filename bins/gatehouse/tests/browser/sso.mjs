@@ -12,7 +12,7 @@ export async function sso({ page, complaints, confirm }, see, by, stranger, sign
   const shows = (text, on = page) => on.getByText(text).first().waitFor();
   const clipboard = () => page.evaluate(() => navigator.clipboard.readText());
   const link = (name, on = page) => on.getByRole("link", { name, exact: true });
-  const tab = (name) => link(name, page.getByRole("navigation", { name: "This identity provider" })).click();
+  const tab = (name) => link(name, page.getByRole("navigation", { name: "SSO connection" })).click();
 
   await page.getByRole("link", { name: "Single sign-on" }).click();
   await shows("No SSO connections yet");
@@ -125,10 +125,10 @@ export async function sso({ page, complaints, confirm }, see, by, stranger, sign
   await by(page.locator("#sure"), "Rotate").click();
   await page.getByText("to change through whom people sign in").waitFor();
   await confirm();
-  await shows("A rotation is under way");
+  await shows("Rotation in progress");
   assert.equal(await page.locator("[data-ours] > li").count(), 2);
   await see(page, "sso-rotating");
-  await by(page, "Complete the rotation").click();
+  await by(page, "Complete rotation").click();
   await by(page.locator("#sure"), "Complete").click();
   await confirm();
   await shows("Rotation completed.");
@@ -179,7 +179,7 @@ export async function sso({ page, complaints, confirm }, see, by, stranger, sign
   });
   await page.goto("/settings/sso");
   await shows("4 connections.");
-  await shows("takes e-mail and password alone");
+  await shows("allows only e-mail and password");
   await see(page, "sso-many");
   await page.unrouteAll();
   await page.goto("/settings/sso");

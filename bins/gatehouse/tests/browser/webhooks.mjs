@@ -22,7 +22,7 @@ export async function webhooks({ page, complaints, confirm }, see, by) {
 
   // What is wrong is said at its field.
   await page.getByRole("link", { name: "Add webhook" }).click();
-  const url = page.getByLabel("Address", { exact: true });
+  const url = page.getByLabel("URL", { exact: true });
   const name = page.getByLabel("Name", { exact: true });
   await page.waitForFunction(() => document.activeElement.id === "hook-name");
   await see(page, "webhook-new-everything");
@@ -44,12 +44,12 @@ export async function webhooks({ page, complaints, confirm }, see, by) {
   await find.fill("nothing like this");
   await shows("No event type contains these words");
   await find.fill("people");
-  await page.getByRole("checkbox", { name: /^People all/ }).check();
+  await page.getByRole("checkbox", { name: /^Users all/ }).check();
   assert.equal(await sent.textContent(), '["ACCOUNT_USER_*"]');
   await page.getByRole("checkbox", { name: /^ACCOUNT_USER_DELETED/ }).uncheck();
   assert.match(await sent.textContent(), /"ACCOUNT_USER_CREATED"/);
   assert.doesNotMatch(await sent.textContent(), /ACCOUNT_USER_DELETED|\*/);
-  await page.getByRole("checkbox", { name: /^People all/ }).check();
+  await page.getByRole("checkbox", { name: /^Users all/ }).check();
   await find.fill("session revoked");
   await page.getByRole("checkbox", { name: /^ACCOUNT_SESSION_REVOKED/ }).check();
   const pattern = page.getByLabel("Custom pattern");
@@ -214,7 +214,7 @@ export async function webhooks({ page, complaints, confirm }, see, by) {
   assert.notEqual(newer, secret);
   await see(page, "webhook-rotated");
   await by(page, "I have stored it").click();
-  await shows("A rotation is under way");
+  await shows("Rotation in progress");
   receiver.came.splice(0);
   await by(page, "Send test").click();
   await shows("The receiver accepted it.");
