@@ -229,7 +229,7 @@ export async function webhooks({ page, complaints, confirm }, see, by) {
   await by(rotate, "Cancel").click();
   await by(page, "Complete now").click();
   await by(page.locator("#sure"), "Complete now").click();
-  await page.getByText("to change the secret of a webhook").waitFor();
+  await page.getByText("to rotate a webhook's signing secret").waitFor();
   await confirm();
   await shows("The new secret alone signs.");
   receiver.came.splice(0);
