@@ -33,10 +33,10 @@ const NAMES: [(&str, &str); 17] = [
     ("SAML", "Single sign-on"),
     ("SCIM_TOKEN", "SCIM tokens"),
     ("SESSION", "Sessions"),
-    ("SIGN_IN", "Signing in"),
-    ("STEPUP", "Fresh proofs"),
-    ("TENANT", "Organisation"),
-    ("USER", "People"),
+    ("SIGN_IN", "Sign-ins"),
+    ("STEPUP", "Step-up"),
+    ("TENANT", "Organization"),
+    ("USER", "Users"),
     ("WEBHOOK", "Webhooks"),
 ];
 

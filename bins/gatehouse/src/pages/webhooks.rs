@@ -70,7 +70,7 @@ async fn drawn(call: &Call<AdministerInPerson>) -> Answer {
     let shell = |title, script| administrator.shell(&call.site, title, script, PATH);
     let Some(one) = &subscription else {
         return match query(&call.request, "new") {
-            Some(_) => draw(&New { shell: shell("Add a webhook", "webhook-new.js"), groups: event_groups() }),
+            Some(_) => draw(&New { shell: shell("Add webhook", "webhook-new.js"), groups: event_groups() }),
             None => draw(&List { shell: shell("Webhooks", "webhooks.js") }),
         };
     };

@@ -510,7 +510,7 @@ const walks = {
     await ivan.context.close();
   },
 
-  "an administrator adds a webhook, tests it, sends again what failed, and changes its secret": async () => {
+  "an administrator adds a webhook, tests it, retries a delivery and rotates the secret": async () => {
     await webhooks(await administrator(), see, by);
   },
 
