@@ -379,7 +379,7 @@ const walks = {
     await page.getByText("2 users with").waitFor();
     await save.click();
     await confirm();
-    await page.getByText("Nobody could come in").waitFor();
+    await page.getByText("This policy would block everybody").waitFor();
     await see(page, "network-lockout");
 
     // Adding a range keeps the unsaved policy form.
@@ -405,7 +405,7 @@ const walks = {
     await see(page, "network-remove");
     await by(page.locator("#sure"), "Remove").click();
     await confirm();
-    await page.locator("#sure").getByText("Nobody could come in").waitFor();
+    await page.locator("#sure").getByText("This policy would block everybody").waitFor();
     await by(page.locator("#sure"), "Cancel").click();
     await by(page, "Add range").click();
     await page.getByLabel("Address range", { exact: true }).fill("198.51.100.0/24");
