@@ -22,9 +22,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     assert!(allowed.iter().any(|known| known.name == "Windows Hello (hardware, TPM)"));
 
     // A claimed model without proof is refused.
-    let Some(first) = allowed.first() else { return Err("the catalog has certified keys".into()) };
+    let Some(first) = allowed.first() else { return Err("the catalog has no certified keys".into()) };
     let claimed = Candidate { proved: false, ..Candidate::for_model(first.aaguid) };
     assert_eq!(policy.decide(&claimed).reason(), Some(Reason::AllowlistNoMatch));
-    println!("without proof none of {} may be enrolled", allowed.len());
+    println!("without an attestation, none of {} models may be enrolled", allowed.len());
     Ok(())
 }

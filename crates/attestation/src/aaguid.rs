@@ -29,7 +29,7 @@ impl utoipa::ToSchema for Aaguid {
 
 /// The text is not a UUID.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("not a UUID; write it like 73bb0cd4-e502-49b8-9c6f-b59445bf720b")]
+#[error("write a UUID such as 73bb0cd4-e502-49b8-9c6f-b59445bf720b")]
 pub struct ParseAaguidError;
 
 /// The ends of the groups of hexadecimal digits, in bytes.

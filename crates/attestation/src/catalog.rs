@@ -18,7 +18,7 @@ pub enum Group {
     Hardware,
     /// Built into a device, and bound to it.
     Platform,
-    /// Kept by a password manager on several devices.
+    /// Synchronized to several devices by a password manager.
     Synced,
 }
 
@@ -84,8 +84,8 @@ mod tests {
 
     #[test]
     fn every_line_is_valid_and_names_its_sources() {
-        assert_eq!(catalog().len(), TABLE.lines().count() - 1, "a line that is not understood is missing");
-        assert_eq!(PLACES.len(), catalog().len(), "an identifier stands for one make");
+        assert_eq!(catalog().len(), TABLE.lines().count() - 1, "a line of the table cannot be parsed");
+        assert_eq!(PLACES.len(), catalog().len(), "two lines have the same AAGUID");
         assert!(catalog().len() > 150);
         for line in TABLE.lines().skip(1) {
             let columns: Vec<_> = line.split('\t').collect();

@@ -8,7 +8,7 @@ use crate::change::MAX_MODELS;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The policy names too many models.
-    #[error("{MAX_MODELS} makes at most")]
+    #[error("write at most {MAX_MODELS} models")]
     TooMany,
     /// Storage failed.
     #[error(transparent)]

@@ -71,22 +71,22 @@ pub struct Signer {
 #[derive(Debug, thiserror::Error)]
 pub enum MdsError {
     /// The document does not consist of three base64url parts, or its header is incomplete.
-    #[error("it is not a signed document: {0}")]
+    #[error("not a signed document (JWS): {0}")]
     Malformed(&'static str),
     /// The signature algorithm is not supported.
-    #[error("it is signed with {0:?}, where RS256 and ES256 are known")]
+    #[error("signed with {0:?}; only RS256 and ES256 are supported")]
     Algorithm(String),
     /// The signer's certificate does not chain to the root, is not valid now, or has the wrong name or usage.
-    #[error("its signer is not trusted: {0}")]
+    #[error("the signer is not trusted: {0}")]
     Signer(#[source] webpki::Error),
     /// The signature does not match the document.
-    #[error("its signature is not of this document")]
+    #[error("the signature does not match the document")]
     Signature,
     /// The payload is not metadata.
-    #[error("it is signed and not understood: {0}")]
+    #[error("the signed document is not valid metadata: {0}")]
     Payload(#[source] serde_json::Error),
     /// The root file contains no valid certificate.
-    #[error("no certificate that could be a root: {0}")]
+    #[error("not a valid root certificate: {0}")]
     Root(String),
 }
 
@@ -107,7 +107,7 @@ impl Signer {
     /// Verifies that a chain, with the signer's certificate first, leads to the root at this time.
     fn certifies(&self, chain: &[CertificateDer<'_>], now: Timestamp) -> Result<(), MdsError> {
         let [own, others @ ..] = chain else {
-            return Err(MdsError::Malformed("no certificate of its signer"));
+            return Err(MdsError::Malformed("the header contains no certificate of the signer"));
         };
         let end = EndEntityCert::try_from(own).map_err(MdsError::Signer)?;
         let anchor = anchor_from_trusted_cert(&self.root).map_err(MdsError::Signer)?;
@@ -132,8 +132,8 @@ impl Signer {
         )
         .map_err(MdsError::Signer)?;
         let Some(name) = &self.name else { return Ok(()) };
-        let name =
-            ServerName::try_from(name.as_str()).map_err(|_| MdsError::Malformed("no name of its signer"))?;
+        let name = ServerName::try_from(name.as_str())
+            .map_err(|_| MdsError::Malformed("the expected name of the signer is not a host name"))?;
         end.verify_is_valid_for_subject_name(&name).map_err(MdsError::Signer)
     }
 }
@@ -194,30 +194,30 @@ struct Report {
 pub fn read(document: &[u8], signer: &Signer, now: Timestamp) -> Result<Metadata, MdsError> {
     let document = document.trim_ascii();
     let dot = |from: &[u8]| from.iter().rposition(|byte| *byte == b'.');
-    let end = dot(document).ok_or(MdsError::Malformed("it has no parts"))?;
+    let end = dot(document).ok_or(MdsError::Malformed("it does not have three parts"))?;
     let (signed, signature) = split(document, end);
-    let middle = dot(signed).ok_or(MdsError::Malformed("it has two parts"))?;
+    let middle = dot(signed).ok_or(MdsError::Malformed("it has only two parts"))?;
     let (header, payload) = split(signed, middle);
     let part = |text: &[u8]| {
         BASE64URL_NOPAD.decode(text).map_err(|_| MdsError::Malformed("a part is not base64url"))
     };
     let header: Header = serde_json::from_slice(&part(header)?)
-        .map_err(|_| MdsError::Malformed("its header says no algorithm"))?;
+        .map_err(|_| MdsError::Malformed("the header is not JSON or lacks alg"))?;
     if header.x5c.len() > MAX_CHAIN {
-        return Err(MdsError::Malformed("the chain of its signer is too long"));
+        return Err(MdsError::Malformed("the signer's certificate chain is too long"));
     }
     let certificate = |text: &String| BASE64.decode(text.as_bytes()).map(CertificateDer::from);
     let chain: Result<Vec<_>, _> = header.x5c.iter().map(certificate).collect();
-    let chain = chain.map_err(|_| MdsError::Malformed("a certificate of its signer is not base64"))?;
+    let chain = chain.map_err(|_| MdsError::Malformed("a certificate in the header is not base64"))?;
     signer.certifies(&chain, now)?;
     let algorithm: &dyn VerificationAlgorithm = match header.alg.as_str() {
         "RS256" => &signature::RSA_PKCS1_2048_8192_SHA256,
         "ES256" => &signature::ECDSA_P256_SHA256_FIXED,
         _ => return Err(MdsError::Algorithm(header.alg)),
     };
-    let own = chain.first().ok_or(MdsError::Malformed("no certificate of its signer"))?;
-    let (_, own) =
-        x509_parser::parse_x509_certificate(own).map_err(|_| MdsError::Malformed("no certificate"))?;
+    let own = chain.first().ok_or(MdsError::Malformed("the header contains no certificate of the signer"))?;
+    let (_, own) = x509_parser::parse_x509_certificate(own)
+        .map_err(|_| MdsError::Malformed("the signer's certificate cannot be parsed"))?;
     UnparsedPublicKey::new(algorithm, &own.public_key().subject_public_key.data)
         .verify(signed, &part(signature)?)
         .map_err(|_| MdsError::Signature)?;

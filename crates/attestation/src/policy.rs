@@ -10,14 +10,14 @@ use crate::{Aaguid, Authenticator, Group, find};
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 #[cfg_attr(feature = "openapi", schema(as = AttestationMode))]
 pub enum Mode {
-    /// Any may be enrolled.
+    /// All authenticators may be enrolled.
     #[default]
     Off,
-    /// Those that are named alone.
+    /// Only the allowed groups and models may be enrolled.
     Allowlist,
 }
 
-/// Which authenticators may be enrolled. By default any. When it is turned on, none until groups or models are allowed.
+/// Which authenticators may be enrolled. By default, all. An allowlist without groups and models allows none.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -64,9 +64,9 @@ impl Candidate {
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 #[cfg_attr(feature = "openapi", schema(as = AttestationReason))]
 pub enum Reason {
-    /// Neither its make nor its group is named; or what it is has to be proved, and is not.
+    /// Neither its model nor its group is allowed, or the policy requires an attestation and none proves the model.
     AllowlistNoMatch,
-    /// It can be copied to other devices.
+    /// Its passkeys can be copied to other devices.
     SyncedPasskeyDenied,
     /// It is built into a device.
     PlatformAuthenticatorDenied,

@@ -18,13 +18,13 @@ pub struct Roots {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FileError {
     /// The file contains no certificate.
-    #[error("there is no certificate in it")]
+    #[error("it contains no certificate")]
     Empty,
     /// The file is not valid PEM.
-    #[error("it is not PEM: {0}")]
+    #[error("it is not valid PEM: {0}")]
     Pem(String),
     /// A PEM block does not contain a certificate.
-    #[error("what is in it is no certificate")]
+    #[error("a PEM block does not contain a valid certificate")]
     Certificate,
 }
 

@@ -37,5 +37,5 @@ async fn too_many_models_are_refused() {
     let mut kept = Policy::default();
     assert!(set(&mut kept, policy_with(MAX_MODELS)).await.is_ok());
     assert!(matches!(set(&mut kept, policy_with(MAX_MODELS + 1)).await, Err(Error::TooMany)));
-    assert_eq!(kept, policy_with(MAX_MODELS), "and nothing is changed by what is refused");
+    assert_eq!(kept, policy_with(MAX_MODELS), "a refused change leaves the policy as it was");
 }

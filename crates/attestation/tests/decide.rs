@@ -1,5 +1,5 @@
 //! The decision in all its cases, and the text forms of its types.
-#![expect(clippy::unwrap_used, reason = "tests speak by panicking")]
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use attestation::{Aaguid, Candidate, Group, Mode, Policy, Reason, catalog, find};
 use proptest::prelude::*;

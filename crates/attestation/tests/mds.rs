@@ -1,5 +1,5 @@
 //! Verification and parsing of the FIDO Alliance's metadata.
-#![expect(clippy::unwrap_used, reason = "tests speak by panicking")]
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use std::{
     path::Path,
@@ -82,7 +82,11 @@ fn signed_entries_are_read_and_unknown_ones_are_skipped() {
     let signed = authority.sign(&payload).unwrap();
     let metadata = read(signed.as_bytes(), &signer, now()).unwrap();
     assert_eq!((metadata.number, metadata.unread, metadata.makes.len()), (12, 3, 5));
-    assert_eq!(metadata.makes[&aaguid(5)].broken.as_deref(), Some("UNREADABLE"), "it may say just that");
+    assert_eq!(
+        metadata.makes[&aaguid(5)].broken.as_deref(),
+        Some("UNREADABLE"),
+        "an entry without a readable status counts as broken"
+    );
     assert_eq!(metadata.makes[&aaguid(1)].roots.len(), 1);
     assert_eq!(metadata.makes[&aaguid(2)].broken.as_deref(), Some("REVOKED"));
     assert!(!metadata.is_overdue(now()));

@@ -34,6 +34,6 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let inside = policy.decide(Some(office), Surface::Api, false);
     assert_eq!((inside.decision, inside.rule), (Decision::Allow, Some(0)));
     assert_eq!(policy.decide(Some(home), Surface::Api, false).decision, Decision::Deny);
-    println!("let in by {} ({})", rule.cidr, rule.label);
+    println!("allowed by {} ({})", rule.cidr, rule.label);
     Ok(())
 }

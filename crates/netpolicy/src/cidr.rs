@@ -16,12 +16,10 @@ pub struct Cidr(IpCidr);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ParseCidrError {
     /// The syntax is wrong.
-    #[error(
-        "not a range of addresses; write it like 203.0.113.0/24 or 2001:db8::/32, or an address by itself"
-    )]
+    #[error("write an address range such as 203.0.113.0/24 or 2001:db8::/32, or a single address")]
     Malformed,
     /// The address has host bits set. Contains the range it lies in.
-    #[error("bits of a host are set; the range is written {0}")]
+    #[error("the host bits of the range are not zero; write {0}")]
     HostBits(Cidr),
 }
 

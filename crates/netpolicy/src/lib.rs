@@ -14,7 +14,7 @@
 //! assert_eq!((inside.decision, inside.reason), (Decision::Allow, Reason::RuleMatch));
 //! let outside = policy.decide(Some([198, 51, 100, 7].into()), Surface::Api, false);
 //! assert_eq!((outside.decision, outside.reason), (Decision::Deny, Reason::NoRuleMatch));
-//! assert!("203.0.113.7/24".parse::<Cidr>().is_err(), "bits of a host are set");
+//! assert!("203.0.113.7/24".parse::<Cidr>().is_err(), "the host bits are not zero");
 //! # Ok::<(), netpolicy::ParseCidrError>(())
 //! ```
 //!

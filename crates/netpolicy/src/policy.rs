@@ -13,10 +13,10 @@ use crate::{Cidr, range_index::RangeIndex};
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 #[cfg_attr(feature = "openapi", schema(as = NetworkMode))]
 pub enum Mode {
-    /// Everybody may come from everywhere.
+    /// All addresses are allowed.
     #[default]
     Off,
-    /// From the ranges of the rules alone.
+    /// Only addresses in the ranges of the rules are allowed.
     Allowlist,
 }
 
@@ -26,11 +26,11 @@ pub enum Mode {
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 #[cfg_attr(feature = "openapi", schema(as = NetworkSurface))]
 pub enum Surface {
-    /// Signing in: once the first factor is proved.
+    /// Sign-in, after the first factor is verified.
     SignIn,
-    /// What a session opens, pages included.
+    /// Requests with a session cookie, including pages.
     Dashboard,
-    /// What tokens open.
+    /// Requests with a personal access token or SCIM token.
     Api,
 }
 
@@ -140,25 +140,25 @@ pub struct Rule {
 pub enum Decision {
     /// The request is allowed.
     Allow,
-    /// They may not.
+    /// The request is blocked.
     Deny,
 }
 
-/// Why a network policy decides so.
+/// The reason for a network policy's decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 #[cfg_attr(feature = "openapi", schema(as = NetworkReason))]
 pub enum Reason {
-    /// Addresses are not looked at.
+    /// The policy is off.
     ModeOff,
-    /// Not on this surface.
+    /// The policy does not protect this surface.
     SurfaceNotEnforced,
-    /// A rule has the address.
+    /// A rule contains the address.
     RuleMatch,
-    /// Administrators may come from everywhere.
+    /// Administrators bypass the policy.
     AdminBypass,
-    /// No rule has the address, or it is not known.
+    /// No rule contains the address, or the address is unknown.
     NoRuleMatch,
 }
 

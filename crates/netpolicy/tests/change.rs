@@ -1,5 +1,5 @@
 //! Changes cannot lock anybody out by mistake.
-#![expect(clippy::unwrap_used, reason = "tests speak by panicking")]
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use std::sync::Arc;
 
@@ -37,7 +37,10 @@ async fn every_change_that_locks_everybody_out_is_refused() {
     let refused = set(&mut store, inside, on(false)).await;
     assert!(matches!(refused, Err(Error::Lockout)));
     let by = Editor { acknowledged: true, ..inside };
-    assert!(matches!(set(&mut store, by, on(false)).await, Err(Error::Lockout)), "whatever is acknowledged");
+    assert!(
+        matches!(set(&mut store, by, on(false)).await, Err(Error::Lockout)),
+        "acknowledging does not permit a lockout"
+    );
     // Removing the administrators' bypass.
     set(&mut store, inside, on(true)).await.unwrap();
     assert!(matches!(set(&mut store, inside, on(false)).await, Err(Error::Lockout)));
@@ -59,13 +62,16 @@ async fn blocking_the_own_address_needs_confirmation() {
     let other = add(&ctx, &mut store, "192.0.2.0/24", "Other").await.unwrap();
     assert!(matches!(set(&mut store, outside, on(false)).await, Err(Error::CallerNotCovered)));
     assert!(matches!(set(&mut store, unknown, on(true)).await, Err(Error::CallerNotCovered)));
-    assert!(set(&mut store, outside, on(true)).await.is_ok(), "an administrator's bypass");
+    assert!(set(&mut store, outside, on(true)).await.is_ok(), "administrators bypass the policy");
     assert!(matches!(set(&mut store, outside, on(false)).await, Err(Error::CallerNotCovered)));
     let none =
         Settings { enforcement: Enforcement { sign_in: false, dashboard: false, api: false }, ..on(false) };
-    assert!(set(&mut store, outside, none).await.is_ok(), "nowhere looked at");
+    assert!(set(&mut store, outside, none).await.is_ok(), "the policy protects no surface");
     let one = Settings { enforcement: Enforcement { api: true, ..none.enforcement }, ..none };
-    assert!(matches!(set(&mut store, outside, one).await, Err(Error::CallerNotCovered)), "on any surface");
+    assert!(
+        matches!(set(&mut store, outside, one).await, Err(Error::CallerNotCovered)),
+        "one protected surface suffices"
+    );
     assert!(set(&mut store, Editor { acknowledged: true, ..outside }, on(false)).await.is_ok());
     // A caller who is blocked already can make changes without confirmation.
     assert!(remove(&mut store, outside, &other.id).await.is_ok());

@@ -1,5 +1,5 @@
 //! Compares decisions with a linear scan of the rules.
-#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests speak by panicking")]
+#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests fail by panicking")]
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

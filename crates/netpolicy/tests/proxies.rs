@@ -1,5 +1,5 @@
 //! The client's address behind proxies.
-#![expect(clippy::unwrap_used, reason = "tests speak by panicking")]
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use std::{
     path::Path,
@@ -30,15 +30,27 @@ fn fuzz_time() -> Duration {
 #[test]
 fn x_forwarded_for() {
     let xff = |peer: &str, value: &str| client(ProxyHeader::XForwardedFor, peer, &[value]);
-    assert_eq!(xff("192.0.2.9", "203.0.113.1"), "192.0.2.9", "a stranger's word counts for nothing");
-    assert_eq!(xff("::ffff:192.0.2.9", "203.0.113.1"), "192.0.2.9", "IPv4-mapped is IPv4");
+    assert_eq!(xff("192.0.2.9", "203.0.113.1"), "192.0.2.9", "headers of an untrusted peer are ignored");
+    assert_eq!(
+        xff("::ffff:192.0.2.9", "203.0.113.1"),
+        "192.0.2.9",
+        "an IPv4-mapped address is an IPv4 address"
+    );
     assert_eq!(xff("10.0.0.1", "203.0.113.1"), "203.0.113.1");
     assert_eq!(xff("::ffff:10.0.0.1", "203.0.113.1"), "203.0.113.1");
-    assert_eq!(xff("10.0.0.1", "198.51.100.7, 203.0.113.1 , 10.9.9.9"), "203.0.113.1", "right to left");
-    assert_eq!(xff("10.0.0.1", "nonsense, 203.0.113.1"), "203.0.113.1", "what is left of it is not read");
+    assert_eq!(
+        xff("10.0.0.1", "198.51.100.7, 203.0.113.1 , 10.9.9.9"),
+        "203.0.113.1",
+        "the rightmost untrusted address counts"
+    );
+    assert_eq!(
+        xff("10.0.0.1", "nonsense, 203.0.113.1"),
+        "203.0.113.1",
+        "entries further left are not parsed"
+    );
     assert_eq!(xff("10.0.0.1", "203.0.113.1, nonsense"), "unknown");
     assert_eq!(xff("10.0.0.1", "203.0.113.1,"), "unknown");
-    assert_eq!(xff("10.0.0.1", "10.0.0.2, 10.0.0.3"), "unknown", "all hops are proxies");
+    assert_eq!(xff("10.0.0.1", "10.0.0.2, 10.0.0.3"), "unknown", "all hops are trusted proxies");
     assert_eq!(xff("10.0.0.1", ""), "unknown");
     assert_eq!(xff("10.0.0.1", "203.0.113.1:5555"), "203.0.113.1");
     assert_eq!(xff("10.0.0.1", "[2001:db8::1]:5555"), "2001:db8::1");
@@ -51,7 +63,11 @@ fn x_forwarded_for() {
     }
     assert_eq!(client(ProxyHeader::XForwardedFor, "10.0.0.1", &[]), "unknown");
     let two = ["198.51.100.7", "203.0.113.1"];
-    assert_eq!(client(ProxyHeader::XForwardedFor, "10.0.0.1", &two), "203.0.113.1", "lines are one list");
+    assert_eq!(
+        client(ProxyHeader::XForwardedFor, "10.0.0.1", &two),
+        "203.0.113.1",
+        "several header lines form one list"
+    );
     assert_eq!(client(ProxyHeader::XForwardedFor, "10.0.0.1", &["203.0.113.1\u{7f}"]), "unknown");
 }
 
@@ -61,7 +77,11 @@ fn forwarded_header() {
     assert_eq!(forwarded("for=203.0.113.1;proto=https"), "203.0.113.1");
     assert_eq!(forwarded("For=\"[2001:db8::1]:4711\""), "2001:db8::1");
     assert_eq!(forwarded("for=198.51.100.7, for=203.0.113.1;by=10.0.0.2, for=10.0.0.9"), "203.0.113.1");
-    assert_eq!(forwarded("for=203.0.113.1;host=\"a,b;for=6.6.6.6\""), "203.0.113.1", "quotes hold");
+    assert_eq!(
+        forwarded("for=203.0.113.1;host=\"a,b;for=6.6.6.6\""),
+        "203.0.113.1",
+        "a quoted string may contain separators"
+    );
     for odd in [
         "for=unknown",
         "for=_hidden",

@@ -52,7 +52,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let answer = Answer::Code("123456".into());
     let attempt = Attempt { challenge: asked.id, factor: Factor::Totp, answer };
     let verified = stepup::verify(&ctx, &mut store, &Right, &keys, &PURPOSES, &ada, &attempt).await?;
-    let Verified::Right(granted) = verified else { return Err("everybody is right".into()) };
+    let Verified::Right(granted) = verified else { return Err("the answer is correct".into()) };
     let text = granted.token.expose().as_str();
     let start = Instant::now();
     for _ in 0..times {

@@ -36,7 +36,7 @@ impl Ceremonies<MemoryStore> for App {
     }
 
     async fn begin(&self, _: &Ctx, _: &mut MemoryStore, _: &UserId) -> Result<Ceremony, Error> {
-        Err(Error::Ceremony("nobody has a passkey here".into()))
+        Err(Error::Ceremony("this example has no passkeys".into()))
     }
 
     async fn verify(
@@ -73,7 +73,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let answer = Answer::Code(app.code(&ctx));
     let attempt = Attempt { challenge: asked.id, factor: Factor::Totp, answer };
     let verified = stepup::verify(&ctx, &mut store, &app, &keys, &PURPOSES, &ada, &attempt).await?;
-    let Verified::Right(granted) = verified else { return Err("the code was right".into()) };
+    let Verified::Right(granted) = verified else { return Err("the code is correct".into()) };
 
     // The token is valid only from this address, and only once.
     let elsewhere = Caller { ip: Some("198.51.100.1".parse()?), ..ada.clone() };
@@ -81,7 +81,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     assert_eq!(stolen, Err(Invalid::IpMismatch));
     let claims = stepup::check(&ctx, &keys, &SHIP, &ada, granted.token.expose())?;
     stepup::consume(&ctx, &mut store, &claims).await??;
-    println!("shipped, on a proof by {}", claims.factor.as_str());
+    println!("shipped after a step-up with {}", claims.factor.as_str());
     assert_eq!(stepup::consume(&ctx, &mut store, &claims).await?, Err(Invalid::AlreadyUsed));
     Ok(())
 }

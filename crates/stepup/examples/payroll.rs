@@ -7,7 +7,10 @@
 //! ```
 //!
 //! The header `X-User` identifies the caller in this example. Use your own session instead.
-#![expect(clippy::indexing_slicing, reason = "a JSON value indexed by a name it lacks is null, not a panic")]
+#![expect(
+    clippy::indexing_slicing,
+    reason = "indexing a JSON value with an absent name returns null and does not panic"
+)]
 
 use std::{
     net::SocketAddr,
@@ -94,7 +97,7 @@ impl FromRequestParts<Arc<House>> for Called {
             .await
             .map_err(IntoResponse::into_response)?;
         if parts.headers.get("X-User").is_none_or(|name| name != "ada") {
-            return Err(refuse("UNAUTHENTICATED", None, "say who you are"));
+            return Err(refuse("UNAUTHENTICATED", None, "send the header X-User"));
         }
         let caller = Caller { user: house.ada.clone(), session: "example".into(), ip: Some(peer.ip()) };
         Ok(Self(caller))
@@ -112,7 +115,7 @@ impl FromRequestParts<Arc<House>> for Sealing {
         let mut sent = parts.headers.get_all("X-StepUp-Token").iter();
         let (Some(text), None) = (sent.next(), sent.next()) else {
             let twice = parts.headers.contains_key("X-StepUp-Token");
-            let required = || refuse("STEP_UP_REQUIRED", None, "a fresh proof is needed");
+            let required = || refuse("STEP_UP_REQUIRED", None, "this operation requires a step-up");
             return Err(if twice { invalid(Invalid::Malformed) } else { required() });
         };
         let text = text.to_str().map_err(|_| invalid(Invalid::Malformed))?;
@@ -147,7 +150,7 @@ async fn verify(
     let ctx = house.ctx();
     let done = stepup::verify(&ctx, &mut *store, &Word, &house.keys, &PURPOSES, &caller, &attempt);
     match done.await.map_err(|error| failed(&error))? {
-        Verified::Wrong(_) => Err(refuse("FACTOR_INVALID", None, "that is not the word")),
+        Verified::Wrong(_) => Err(refuse("FACTOR_INVALID", None, "the code is incorrect")),
         Verified::Right(granted) => Ok(Json(json!({ "token": granted.token.expose() }))),
     }
 }

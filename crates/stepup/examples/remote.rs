@@ -3,7 +3,10 @@
 //!
 //! The request goes from server to server, with the user's own cookies, token and address. **Never take "authorized"
 //! from a browser**: any client can claim it.
-#![expect(clippy::indexing_slicing, reason = "a JSON value indexed by a name it lacks is null, not a panic")]
+#![expect(
+    clippy::indexing_slicing,
+    reason = "indexing a JSON value with an absent name returns null and does not panic"
+)]
 
 use std::net::SocketAddr;
 
@@ -49,7 +52,10 @@ async fn seal(
         // Pass the error response to the client. STEP_UP_REQUIRED tells it to start a challenge.
         Some((401, refusal)) => (StatusCode::UNAUTHORIZED, Json(refusal)),
         // Without a response, refuse.
-        _ => (StatusCode::BAD_GATEWAY, Json(json!({ "error": "nobody could say whether this is allowed" }))),
+        _ => (
+            StatusCode::BAD_GATEWAY,
+            Json(json!({ "error": "the step-up token could not be verified; try again" })),
+        ),
     }
 }
 
@@ -57,7 +63,7 @@ async fn seal(
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut words = std::env::args().skip(1);
     let (Some(gatehouse), Some(address), Some(tenant)) = (words.next(), words.next(), words.next()) else {
-        return Err("remote GATEHOUSE LISTEN TENANT".into());
+        return Err("usage: remote GATEHOUSE LISTEN TENANT".into());
     };
     let service = Router::new().route("/payroll/seal", post(seal)).with_state((gatehouse, tenant));
     let listener = tokio::net::TcpListener::bind(address).await?;

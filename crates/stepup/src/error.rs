@@ -8,19 +8,21 @@ use crate::purpose::Factor;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The user has no factor that the purpose accepts.
-    #[error("there is no enrolled factor that counts for {0}: enrol a passkey, or ask an administrator")]
+    #[error("You have no factor that {0} accepts. Enrol a passkey, or ask an administrator.")]
     NoFactorAvailable(&'static str),
     /// The purpose does not accept this factor.
-    #[error("{factor} does not count for {purpose}", factor = .0.as_str(), purpose = .1)]
+    #[error("{purpose} does not accept the factor {factor}. Use another factor.", factor = .0.as_str(), purpose = .1)]
     FactorNotPermitted(Factor, String),
     /// The challenge is unknown, from another session, answered, expired, or had too many wrong answers.
-    #[error("this challenge was answered, has ended, or is not of this session; begin again")]
+    #[error(
+        "This challenge has expired, was already answered, or belongs to another session. Request a new one."
+    )]
     ChallengeInvalid,
     /// The client's address is unknown, but tokens are bound to one.
-    #[error("the client's address is not known, and a proof is bound to it")]
+    #[error("the client's address is unknown, but step-up tokens are bound to an address")]
     AddressUnknown,
     /// There is no signing key.
-    #[error("there is no key to sign with")]
+    #[error("there is no key to sign step-up tokens; set master_key")]
     NoKey,
     /// Storage failed.
     #[error(transparent)]

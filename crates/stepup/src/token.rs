@@ -57,7 +57,7 @@ pub enum Invalid {
     #[error("the step-up token is malformed")]
     Malformed,
     /// The signature is not by a known key.
-    #[error("the step-up token was not made here")]
+    #[error("the step-up token has an invalid signature")]
     SignatureInvalid,
     /// The token has expired.
     #[error("the step-up token has expired")]
@@ -66,19 +66,19 @@ pub enum Invalid {
     #[error("the step-up token is for another purpose")]
     PurposeMismatch,
     /// The token belongs to another user.
-    #[error("the step-up token is somebody else's")]
+    #[error("the step-up token belongs to another user")]
     UserMismatch,
     /// The token belongs to another session.
-    #[error("the step-up token is of another session")]
+    #[error("the step-up token belongs to another session")]
     SessionMismatch,
     /// The token is bound to another address.
-    #[error("the step-up token was given at another address")]
+    #[error("the step-up token was issued to another address")]
     IpMismatch,
     /// The token was consumed before.
-    #[error("the step-up token was used already")]
+    #[error("the step-up token was already used")]
     AlreadyUsed,
     /// The token was revoked: the session ended, a factor was removed, or the password changed.
-    #[error("the step-up token was taken back")]
+    #[error("the step-up token was revoked")]
     Revoked,
 }
 

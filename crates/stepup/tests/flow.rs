@@ -1,5 +1,5 @@
-//! Verifies the statements of the threat model in `docs/design/threat-model.md` that need no server.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "tests speak by panicking")]
+//! Verifies the statements of the threat model in `docs/step-up.md` that need no server.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 
 use std::{net::IpAddr, sync::Arc};
 
@@ -88,7 +88,7 @@ impl World {
         let attempt = Attempt { challenge: begun.id, factor, answer };
         match self.answer(&self.ada.clone(), &attempt).await.unwrap() {
             Verified::Right(granted) => *granted,
-            Verified::Wrong(_) => panic!("it was right"),
+            Verified::Wrong(_) => panic!("the answer was refused"),
         }
     }
 

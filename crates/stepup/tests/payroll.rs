@@ -1,5 +1,5 @@
 //! Tests the example web service.
-#![expect(clippy::unwrap_used, reason = "tests speak by panicking")]
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use std::{
     io::{BufRead, BufReader},

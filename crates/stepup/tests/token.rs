@@ -22,7 +22,7 @@ fn fuzz_time() -> Duration {
 #[test]
 fn changed_shortened_and_extended_tokens_are_refused() {
     let genuine = genuine().as_bytes();
-    assert!(genuine.len() < 400, "compact: {} characters", genuine.len());
+    assert!(genuine.len() < 400, "the token has {} characters", genuine.len());
     token(genuine);
     for at in 0..genuine.len() {
         for bit in 0..8 {
@@ -75,6 +75,6 @@ fn corpus_and_its_mutations_satisfy_the_fuzz_target() {
         token(&changed.new_tree(&mut runner).unwrap().current());
         inputs += 1;
     }
-    println!("{inputs} inputs");
+    println!("{inputs} inputs tested");
     assert!(inputs > 1_000, "{inputs}");
 }

@@ -1,4 +1,4 @@
-// A second factor before anything else; then recovery codes where they may be had, then on.
+// Enrollment of a second factor that the organization requires. Then shows recovery codes and continues.
 
 import { onEnrolled, showCodes } from "./factors.js";
 import { $ } from "./page.js";
@@ -11,7 +11,7 @@ onEnrolled(async (what) => {
     try {
       return await showCodes(mine);
     } catch {
-      // Who enrols a further factor has codes already. Whoever has none is told on the page of their account.
+      // A user with another factor has codes already. The security page warns users without any.
     }
   }
   location.replace(next);

@@ -1,4 +1,4 @@
-// Enrolling second factors, and recovery codes: the same on every page that has the dialogs.
+// Enrollment of second factors and recovery codes, for all pages with these dialogs.
 
 import { Refusal } from "./api.js";
 import { $, copy, onAct, onSend, open } from "./page.js";
@@ -10,24 +10,24 @@ let passkey;
 let codes = [];
 let done = async () => {};
 
-/** What to do when a factor counts ("enrolled"), and once codes are kept ("kept"). */
+/** Sets the callback for an enrolled factor ("enrolled") and for saved recovery codes ("kept"). */
 export function onEnrolled(work) {
   done = work;
 }
 
-/** Shows new recovery codes until they are kept; they are asked for by `how`. */
+/** Generates recovery codes through `how` and shows them until the user confirms that they are saved. */
 export async function showCodes(how = ask) {
   codes = (await how("POST", "/api/me/recovery-codes")).codes;
   const dialog = open("codes");
   $("[data-codes]", dialog).replaceChildren(
     ...codes.map((code) => Object.assign(document.createElement("li"), { textContent: code })),
   );
-  const text = `Gatehouse recovery codes, each good once\n\n${codes.join("\n")}\n`;
+  const text = `Gatehouse recovery codes. Each code works once.\n\n${codes.join("\n")}\n`;
   $("[data-download]", dialog).href = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
 }
 
 onAct("add-passkey", async () => {
-  // What was begun is gone on with when the authenticator's question was closed: it may have cost a proof.
+  // A canceled enrollment is continued, because a new one may require another step-up.
   passkey ??= await ask("POST", "/api/me/factors/passkeys/options");
   const credential = await passkeys.create(passkey.webauthn);
   const { challengeId } = passkey;
@@ -51,7 +51,7 @@ onSend("app", async (fields, form) => {
     await ask("POST", "/api/me/factors/totp/verify", { id: app.id, code });
   } catch (error) {
     if (error.status !== 404) throw error;
-    throw new Refusal(-1, { error: "this took too long, or was begun again elsewhere; cancel and start over" });
+    throw new Refusal(-1, { error: "this setup expired or was restarted elsewhere. Cancel and start again" });
   }
   form.closest("dialog").close();
   await done("enrolled");
@@ -74,7 +74,7 @@ document.getElementById("codes")?.addEventListener("close", () => {
   done("kept");
 });
 
-// Leaving with Escape would lose what is shown only once.
+// Closing the dialog with Escape would lose codes that are shown only once.
 document.getElementById("codes")?.addEventListener("cancel", (event) => event.preventDefault());
 
 document.addEventListener("click", (event) => {

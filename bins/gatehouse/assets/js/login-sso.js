@@ -1,4 +1,4 @@
-// Who else can sign people in: the identity providers of an organisation, found by an address or by its name.
+// Single sign-on: finds SSO connections by e-mail address or by organization.
 
 import { Refusal, call } from "./api.js";
 import { clear, element } from "./page.js";
@@ -8,17 +8,17 @@ const { next, tenant } = gate.dataset;
 const email = document.getElementById("email");
 const place = gate.querySelector("[data-providers]");
 const button = gate.querySelector('[data-act="sso"]');
-/** Milliseconds without a key until an address is taken for typed. */
+/** Milliseconds after the last keystroke until connections are looked up. */
 const TYPED = 700;
 const ADDRESS = /^[^@\s]+@([^@\s]+\.[^@\s]{2,})$/;
 
-// What was found last, and for what: the providers of an address are those of its domain.
+// The last lookup and its key: the organization, or the domain of the e-mail address.
 let found;
 let timer;
 
 const domain = () => ADDRESS.exec(email.value.trim())?.[1].toLowerCase();
 
-/** A link to a provider, which leads on to where one was going. It says nothing of who was typed. */
+/** Builds a link that starts the sign-in through a connection. It does not contain the e-mail address. */
 function way({ name, loginUrl }) {
   const url = new URL(loginUrl, location.href);
   url.searchParams.set("relayState", next);
@@ -33,7 +33,7 @@ function draw(providers) {
   button.hidden = providers.length > 0;
 }
 
-/** Finds the providers of what is typed, or of the organisation that the page is for. */
+/** Finds the connections of the page's organization, or of the typed e-mail address. */
 async function find() {
   clearTimeout(timer);
   const of = tenant || domain();
@@ -55,17 +55,17 @@ async function find() {
   return providers;
 }
 
-/** The same where nobody has asked for it: what goes wrong is not said. */
+/** Shows the connections without an action of the user. Errors are ignored. */
 export const offerProviders = () => find().catch(() => {});
 
-/** Goes where single sign-on leads, or says what is missing for that. */
+/** Starts single sign-on, or says what is missing. */
 export async function signInElsewhere() {
   if (!tenant && !domain()) {
-    throw new Refusal(400, { error: "email: enter your e-mail address first; it says where you sign in" });
+    throw new Refusal(400, { error: "email: enter your e-mail address first" });
   }
   const providers = await find();
   if (providers.length === 0) {
-    throw new Refusal(400, { error: `email: ${tenant ? "this organisation" : "the organisation of this address"} has no single sign-on here, or gave you another link for it` });
+    throw new Refusal(400, { error: `email: ${tenant ? "this organization" : "the organization of this address"} has no single sign-on here. Sign in with your password, or use your organization's sign-in link` });
   }
   if (providers.length > 1) {
     place.querySelector("a").focus();

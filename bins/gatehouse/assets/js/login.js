@@ -1,4 +1,4 @@
-// Signing in, step by step. The server says after each step what comes next.
+// The sign-in steps. The response to each step names the next one.
 
 import { call } from "./api.js";
 import { offerProviders, signInElsewhere } from "./login-sso.js";
@@ -9,10 +9,10 @@ const gate = $(".gate");
 const { next, tenant } = gate.dataset;
 let { goesOn } = gate.dataset;
 const notices = {
-  PASSWORD_RESET: "An administrator has reset your password since you were here last. If you did not ask for that, tell them.",
-  FACTORS_RESET: "An administrator has removed your second factors since you were here last. Set up a new one under Security.",
+  PASSWORD_RESET: "An administrator reset your password since your last visit. If you didn't ask for this, contact them.",
+  FACTORS_RESET: "An administrator removed your second factors since your last visit. Add a new one on the Security page.",
 };
-const others = { WEBAUTHN: "Use a passkey instead", TOTP: "Use a code from an app instead", RECOVERY_CODE: "Use a recovery code instead" };
+const others = { WEBAUTHN: "Use a passkey instead", TOTP: "Use an authenticator app instead", RECOVERY_CODE: "Use a recovery code instead" };
 const link = new URLSearchParams(location.hash.slice(1)).get("link");
 
 let ticket;
@@ -24,13 +24,13 @@ function show(step) {
   ($("input:not([hidden])", section) ?? $("button, a", section))?.focus();
 }
 
-/** Leaves the page: what waits for this waits until it is gone. */
+/** Leaves the page. Never resolves, so that buttons stay busy until the page is gone. */
 function go(place) {
   location.replace(place);
   return new Promise(() => {});
 }
 
-/** Goes where the answer leads. */
+/** Shows the next step, or leaves the page after a completed sign-in. */
 function follow(answer) {
   ticket = answer.ticket;
   for (const form of $$("form", gate)) form.reset();
@@ -54,7 +54,7 @@ function follow(answer) {
   }
 }
 
-/** Shows the first of the factors, and the ways to the others. */
+/** Shows the step of the first factor, with buttons for the others. */
 function choose(factors) {
   for (const step of Object.keys(others)) {
     const ways = factors.filter((factor) => factor !== step).map((factor) => {
@@ -69,7 +69,7 @@ function choose(factors) {
   show(factors[0]);
 }
 
-/** Back to the beginning, with what there is to say. */
+/** Returns to the first step and shows the error, if any. */
 function again(error) {
   if (goesOn !== undefined && error?.code === "TICKET_INVALID") return goOn();
   $("#password").value = "";
@@ -78,7 +78,7 @@ function again(error) {
   offer();
 }
 
-/** Goes on with a session that owes a factor, or with what an identity provider has begun. */
+/** Continues a session that requires a second factor, or a sign-in that an identity provider started. */
 async function goOn() {
   show("wait");
   try {
@@ -89,7 +89,7 @@ async function goOn() {
   }
 }
 
-/** A step that needs the ticket: without a good one it begins anew. */
+/** Sends a step with its ticket. If the ticket is invalid, returns to the first step. */
 async function step(path, body) {
   try {
     await follow(await call("POST", path, { ticket, ...body }));
@@ -149,7 +149,8 @@ onAct("passkey", async () => {
 const answered = async ({ challengeId }, credential) =>
   follow(await call("POST", "/api/auth/passkey/verify", { challengeId, credential }));
 
-// Passkeys are offered where the address is typed, until another way is taken. A challenge lives five minutes.
+// The e-mail field offers passkeys (conditional mediation) until the user signs in otherwise. A challenge is valid for
+// five minutes.
 let offered;
 let renewal;
 
@@ -171,7 +172,7 @@ async function offer() {
     begun = await call("POST", "/api/auth/passkey/options");
     credential = await passkeys.get(begun.webauthn, { mediation: "conditional", signal: own.signal });
   } catch {
-    // Nobody has asked for anything: it is offered again at the renewal.
+    // The user has not asked for this. The renewal offers passkeys again.
     return;
   }
   stop();
@@ -179,7 +180,7 @@ async function offer() {
   if (!(await during(form, null, () => answered(begun, credential)))) offer();
 }
 
-// A link that is opened where this page is open already.
+// An invitation or reset link that is opened in a tab that shows this page already.
 window.addEventListener("hashchange", () => { if (location.hash.startsWith("#link=")) location.reload(); });
 
 if (link) {

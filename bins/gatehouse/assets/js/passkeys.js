@@ -1,5 +1,5 @@
-// Passkeys: what the browser asks of authenticators. The conversions are our own: not every browser and password
-// manager has them, or has them right.
+// WebAuthn requests to the browser. Converts binary members itself, because the conversions of some browsers and
+// password managers are missing or wrong.
 
 import { Refusal } from "./api.js";
 
@@ -8,7 +8,7 @@ const text = (buffer) =>
   btoa(String.fromCharCode(...new Uint8Array(buffer))).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 const listed = (credentials) => credentials?.map((one) => ({ ...one, id: bytes(one.id) }));
 
-/** What an authenticator has answered, as the server reads it (WebAuthn's JSON forms). */
+/** Converts a credential to WebAuthn's JSON form, which the server reads. */
 function answered(credential) {
   const { response } = credential;
   const members = ["clientDataJSON", "attestationObject", "authenticatorData", "signature", "userHandle"];
@@ -24,23 +24,23 @@ function answered(credential) {
 }
 
 const texts = {
-  NotAllowedError: "nothing was confirmed, or it took too long; try again",
-  InvalidStateError: "this authenticator is enrolled already",
-  SecurityError: "passkeys do not work at this address",
-  NotSupportedError: "this authenticator cannot be used here",
+  NotAllowedError: "the request was canceled or timed out. Try again",
+  InvalidStateError: "this authenticator is already enrolled",
+  SecurityError: "passkeys don't work at this address",
+  NotSupportedError: "this authenticator is not supported",
 };
 
 async function asking(work) {
-  if (!window.PublicKeyCredential) throw new Refusal(-1, { error: "this browser knows no passkeys; use another factor" });
+  if (!window.PublicKeyCredential) throw new Refusal(-1, { error: "this browser doesn't support passkeys. Use another factor" });
   try {
     return answered(await work());
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Refusal(-1, { error: texts[error.name] ?? "the passkey could not be used; try again", code: error.name });
+    throw new Refusal(-1, { error: texts[error.name] ?? "the passkey could not be used. Try again", code: error.name });
   }
 }
 
-/** Makes a passkey as the server has asked. */
+/** Creates a passkey with the server's options. */
 export const create = (options) => asking(() => navigator.credentials.create({
   publicKey: {
     ...options,
@@ -50,12 +50,12 @@ export const create = (options) => asking(() => navigator.credentials.create({
   },
 }));
 
-/** Asks for one; `more` may have `mediation` and `signal`. */
+/** Requests an assertion of a passkey; `more` may contain `mediation` and `signal`. */
 export const get = (options, more = {}) => asking(() => navigator.credentials.get({
   publicKey: { ...options, challenge: bytes(options.challenge), allowCredentials: listed(options.allowCredentials) },
   ...more,
 }));
 
-/** Whether passkeys can be offered while the address is typed. */
+/** Returns whether the browser can offer passkeys in the e-mail field (conditional mediation). */
 export const offersWhileTyping = async () =>
   (await window.PublicKeyCredential?.isConditionalMediationAvailable?.()) ?? false;

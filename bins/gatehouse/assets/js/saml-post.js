@@ -1,8 +1,8 @@
-// Sends the form of the page at once. Whoever comes back to the page is not sent on again, but may press the button.
+// Submits the form of the page, unless the user has navigated back to it. Then the button submits it.
 
 const [visit] = performance.getEntriesByType("navigation");
 
-// Some browsers stop as well where the address that the form is sent to redirects to another host.
+// Some browsers also apply `form-action` to redirects of the form's target.
 document.addEventListener("securitypolicyviolation", ({ effectiveDirective }) => {
   if (effectiveDirective === "form-action") document.querySelector("[data-stopped]").hidden = false;
 });

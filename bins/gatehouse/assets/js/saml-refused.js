@@ -1,3 +1,3 @@
-// Lets one copy what is to be quoted.
+// Enables the copy button.
 
 import "./page.js";

@@ -1,4 +1,4 @@
-// One's own account: factors, password, sessions, tokens. After a change the server draws the page anew.
+// The user's own factors, password, sessions and tokens. After a change, the server renders the page again.
 
 import { Refusal } from "./api.js";
 import { doing, of, refresh, sure } from "./drawn.js";
@@ -14,7 +14,7 @@ onEnrolled(async (what) => {
   const first = what === "enrolled" && $$('[data-part="factors"] [data-id]').length === 0;
   await refresh();
   if (first) await showCodes();
-  else say(what === "enrolled" ? "The factor is added." : "The recovery codes are in place.");
+  else say(what === "enrolled" ? "Factor added." : "New recovery codes generated.");
 });
 
 onAct("rename-factor", async (button) => {
@@ -30,12 +30,12 @@ onSend("rename", async (fields, form) => {
 
 onAct("remove-factor", async (button) => {
   const { id, name } = of(button);
-  sure(`Remove ${name}?`, "It signs you in no more, and your other sessions end.", "Remove", () =>
+  sure(`Remove ${name}?`, "You can no longer sign in with it, and your other sessions end.", "Remove", () =>
     ask("DELETE", `/api/me/factors/${id}`));
 });
 
 onAct("remove-factors", async () => {
-  sure("Turn second factors off?", "All factors and recovery codes go, and your other sessions end. A stolen password is then enough.", "Turn off", () =>
+  sure("Remove all factors?", "This removes your recovery codes too, and ends your other sessions. Your account is then protected only by your password.", "Remove all", () =>
     ask("DELETE", "/api/me/factors"));
 });
 
@@ -55,12 +55,12 @@ onSend("change-password", async (fields, form) => {
     changed = await ask("POST", "/api/me/password", body);
   } catch (error) {
     if (error.code !== "INVALID_CREDENTIALS") throw error;
-    throw new Refusal(400, { error: "currentPassword: this is not your password" });
+    throw new Refusal(400, { error: "currentPassword: this password is incorrect" });
   }
   form.closest("dialog").close();
   await refresh();
   const count = changed.revokedTokens;
-  say(count === undefined ? "The password is changed." : `The password is changed. ${count} personal access token${count === 1 ? " was" : "s were"} revoked.`);
+  say(count === undefined ? "Password changed." : `Password changed. ${count} personal access token${count === 1 ? " was" : "s were"} revoked.`);
 });
 
 // Sessions.
@@ -70,7 +70,7 @@ onAct("end-session", async (button) => {
   await doing(async () => { out = (await ask("DELETE", `/api/me/sessions/${of(button).id}`)).signOut; });
   if (out) return location.assign("/auth/login?reason=SIGNED_OUT");
   await refresh();
-  say("The session is over.");
+  say("Session ended.");
 });
 
 // Tokens.
@@ -84,7 +84,7 @@ onSend("new-token", async (fields, form) => {
   if (fields.get("expiresInDays")) body.expiresInDays = Number(fields.get("expiresInDays"));
   const made = await ask("POST", "/api/me/tokens", body);
   form.closest("dialog").close();
-  // Before anything that may fail: it is shown only now.
+  // Shown before the refresh, which may fail: the token cannot be shown again.
   $("[data-token]", open("made-token")).textContent = made.token;
   await refresh();
 });
@@ -97,7 +97,7 @@ document.getElementById("made-token").addEventListener("close", () => { $("[data
 
 onAct("revoke-token", async (button) => {
   const { id, name } = of(button);
-  sure(`Revoke ${name}?`, "What uses it is refused from now on.", "Revoke", () => ask("DELETE", `/api/me/tokens/${id}`));
+  sure(`Revoke ${name}?`, "Programs that use this token lose access immediately.", "Revoke", () => ask("DELETE", `/api/me/tokens/${id}`));
 });
 
 keepAlive();

@@ -1,4 +1,4 @@
-// Whoever is signed in: their requests, kept alive while the page is open, thrown out when the session has ended.
+// API requests of the signed-in user, and heartbeats while the page is open. Leaves the page when the session ends.
 
 import { call, request } from "./api.js";
 import { onAct } from "./page.js";
@@ -6,12 +6,12 @@ import { prove } from "./stepup.js";
 
 const over = ["UNAUTHENTICATED", "SESSION_REVOKED", "ACCOUNT_DISABLED", "SSO_NOT_ALLOWED", "NOT_PROVISIONED"];
 
-/** To the sign-in page, and back here afterwards. */
+/** Goes to the sign-in page, which returns here after the sign-in. */
 function leave(reason) {
   location.assign(`/auth/login?${new URLSearchParams({ next: location.pathname + location.search, reason })}`);
 }
 
-/** On behalf of whoever is signed in: leaves the page when they are not any more. */
+/** Wraps a request function so that it leaves the page if the session has ended. */
 const signedIn = (send) => async (...asked) => {
   try {
     return await send(...asked);
@@ -21,16 +21,16 @@ const signedIn = (send) => async (...asked) => {
   }
 };
 
-/** The API on behalf of whoever is signed in. */
+/** Calls the API as the signed-in user and returns the parsed body. */
 export const mine = signedIn(call);
 
-/** The same; what came back is not read yet. */
+/** Calls the API as the signed-in user and returns the unread response. */
 export const myRequest = signedIn(request);
 
-// A proof that its act has not used up, because something else was wrong with it: in memory, and until it ends.
+// A step-up token that its request did not consume because it failed for another reason. Kept in memory until it expires.
 let kept;
 
-/** The same; where an act needs a fresh proof, it is asked for, and the act repeated. */
+/** Calls the API as the signed-in user. If a step-up is required, asks for it and repeats the request. */
 export async function ask(method, path, body) {
   const act = `${method} ${path.split("?")[0]}`;
   let proof = kept?.act === act && Date.now() < kept.until ? kept : undefined;
@@ -52,7 +52,7 @@ export async function ask(method, path, body) {
 
 let timer;
 
-/** Keeps the session alive, and notices when it is over or another's. */
+/** Sends a heartbeat, and reloads the page if the session is another one. */
 async function beat() {
   clearTimeout(timer);
   let next = 300;
@@ -61,13 +61,13 @@ async function beat() {
     if (session.id !== document.documentElement.dataset.session) location.reload();
     next = nextHeartbeatSeconds;
   } catch (error) {
-    // A factor is owed now. Whatever else it is, the server is asked again later.
+    // A second factor is required now. After any other error, the next heartbeat tries again.
     if (error.reason === "MFA_REQUIRED") location.reload();
   }
   timer = setTimeout(beat, next * 1000);
 }
 
-/** From now on, until the page is left. Whoever comes back to it learns at once what has happened meanwhile. */
+/** Starts heartbeats, on a timer and whenever the page becomes visible. */
 export function keepAlive() {
   document.addEventListener("visibilitychange", () => { if (!document.hidden) beat(); });
   beat();

@@ -1,4 +1,4 @@
-// A fresh proof in the middle of whatever needs one: a dialog, and then the act goes on.
+// The step-up dialog. After the step-up, the request that required it continues.
 
 import { Refusal } from "./api.js";
 import { $, $$, clear, during } from "./page.js";
@@ -6,19 +6,19 @@ import * as passkeys from "./passkeys.js";
 
 const acts = {
   ACCOUNT_SECURITY_CHANGE: "to change how you sign in",
-  PAT_MINT_ADMIN: "to make a token that acts as an administrator",
-  SCIM_TOKEN_MINT: "to make a token for an identity provider",
-  USER_ADMIN_CHANGE: "to change somebody else's account",
-  SIGN_IN_POLICY_CHANGE: "to change how everybody signs in",
-  NETWORK_POLICY_CHANGE: "to change from where everybody may come",
-  ATTESTATION_POLICY_CHANGE: "to change what may be enrolled as a passkey",
-  WEBHOOK_SECRET_ROTATE: "to change the secret of a webhook",
-  SSO_PROVIDER_CHANGE: "to change through whom people sign in",
+  PAT_MINT_ADMIN: "to create an administrator token",
+  SCIM_TOKEN_MINT: "to create a SCIM token",
+  USER_ADMIN_CHANGE: "to change another user's account",
+  SIGN_IN_POLICY_CHANGE: "to change the sign-in policy",
+  NETWORK_POLICY_CHANGE: "to change the network policy",
+  ATTESTATION_POLICY_CHANGE: "to change which authenticators users may enroll",
+  WEBHOOK_SECRET_ROTATE: "to rotate a webhook's signing secret",
+  SSO_PROVIDER_CHANGE: "to change SSO connections and domains",
 };
 
 /**
- * Asks for a proof of the purpose, by `call`: `{token, until}` for one act. Whoever closes the dialog has not proved
- * anything.
+ * Asks the user for a step-up with this purpose, through `call`. Resolves to `{token, until}` for one request; rejects with
+ * an `AbortError` if the user closes the dialog.
  */
 export async function prove(purpose, call) {
   const dialog = $("#step-up");
@@ -36,7 +36,7 @@ export async function prove(purpose, call) {
     }
     form.dataset.shown = factor;
     $("[data-other]", form).hidden = asked.factors.length < 2;
-    $("[data-other]", form).textContent = factor === "TOTP" ? "Use a passkey instead" : "Use a code from an app instead";
+    $("[data-other]", form).textContent = factor === "TOTP" ? "Use a passkey instead" : "Use an authenticator app instead";
     ($(`[data-factor="${factor}"] input`, form) ?? $("button.strong", form)).focus();
   };
 
@@ -54,11 +54,11 @@ export async function prove(purpose, call) {
       $("[name=code]", form).value = "";
       if (factor === "TOTP") $("[name=code]", form).focus();
       if (error.code === "FACTOR_INVALID" && factor === "TOTP") {
-        throw new Refusal(-1, { error: "this code is wrong, or was used already: each is good once, and the next comes within half a minute" });
+        throw new Refusal(-1, { error: "that code is incorrect or was already used. Enter the next code that your app shows" });
       }
       if (error.code !== "TICKET_INVALID") throw error;
       asked = await ask();
-      throw new Refusal(-1, { error: "that took too long, or too many codes were wrong; try once more" });
+      throw new Refusal(-1, { error: "the verification expired or had too many incorrect codes. Try again" });
     }
   };
 
@@ -76,7 +76,7 @@ export async function prove(purpose, call) {
       else reject(new DOMException("closed", "AbortError"));
     };
     form.reset();
-    $("[data-act-of]", form).textContent = acts[purpose] ?? "to go on";
+    $("[data-act-of]", form).textContent = acts[purpose] ?? "to continue";
     dialog.showModal();
     show(asked.factors[0]);
   });

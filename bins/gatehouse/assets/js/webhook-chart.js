@@ -1,4 +1,4 @@
-// How deliveries went, hour by hour.
+// The activity chart: succeeded and failed attempts per hour.
 
 import { classed } from "./elements.js";
 import { $, clear, element, refuse } from "./page.js";
@@ -7,7 +7,7 @@ import { sum, went } from "./webhook-words.js";
 
 const space = "http://www.w3.org/2000/svg";
 
-/** Of what is little something is still seen beside what is much. */
+/** Returns the height of a bar. Small counts stay visible beside large ones. */
 const height = (attempts, most) => (attempts === 0 ? 0 : Math.max(3, (100 * attempts) / most));
 
 function part(className, y, size) {
@@ -16,12 +16,12 @@ function part(className, y, size) {
   return made;
 }
 
-/** One hour: what succeeded, and on it what failed. Heights are attributes: the page has no styles but those of its files. */
+/** Draws an hour: failed attempts on top of succeeded ones. Heights are attributes, because the CSP forbids inline styles. */
 function bar({ succeeded, failed }, most) {
   const svg = document.createElementNS(space, "svg");
   for (const [name, value] of Object.entries({ viewBox: "0 0 10 100", preserveAspectRatio: "none", "aria-hidden": "true" })) svg.setAttribute(name, value);
   const [below, above] = [height(succeeded, most), height(failed, most)];
-  // Two least heights may be more than there is room for.
+  // Minimum heights may exceed the available height.
   const fit = Math.min(1, 100 / Math.max(1, below + above));
   svg.append(part("went", 100 - below * fit, below * fit), part("broke", 100 - (below + above) * fit, above * fit));
   return svg;
@@ -29,7 +29,7 @@ function bar({ succeeded, failed }, most) {
 
 const mostOf = (hours) => Math.max(1, ...hours.map(({ succeeded, failed }) => succeeded + failed));
 
-/** A day as small as a word. */
+/** Draws the chart as a sparkline. */
 export function small(hours) {
   const most = mostOf(hours);
   const made = classed("span", "small-bars", ...hours.map((hour) => bar(hour, most)));
@@ -53,7 +53,7 @@ function line({ hour, succeeded, failed }) {
   return element("tr", name, ...[succeeded, failed].map((attempts) => element("td", attempts.toLocaleString("en"))));
 }
 
-/** Draws the last day of a webhook. */
+/** Loads and draws the last 24 hours of a webhook. */
 export async function showActivity(own) {
   const place = $('[data-part="activity"]');
   const total = $("[data-total]", place);
@@ -65,7 +65,7 @@ export async function showActivity(own) {
     const most = mostOf(hours);
     $("[data-most]", place).textContent = most.toLocaleString("en");
     const bars = $("[data-bars]", place);
-    bars.setAttribute("aria-label", `${all} in the last 24 hours; hour by hour below`);
+    bars.setAttribute("aria-label", `${all} in the last 24 hours; the table below lists each hour`);
     bars.replaceChildren(...hours.map((hour, at) => column(hour, most, (hours.length - at) % 6 === 1)));
     $("[data-hours]", place).replaceChildren(...hours.toReversed().map(line));
     const { succeeded, failed } = sum(hours);

@@ -1,4 +1,4 @@
-// Attempts to deliver events, as rows that are drawn anew in place: what is open stays open, and the focus where it was.
+// Rows of delivery attempts. Updates happen in place, so that expanded rows stay expanded and the focus stays.
 
 import { acting, badge, classed } from "./elements.js";
 import { $, copy, element, localise, onAct } from "./page.js";
@@ -9,21 +9,21 @@ import { outcome, took } from "./webhook-words.js";
 const list = $("[data-deliveries]");
 const whole = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit" });
 
-// What is shown: each row, its delivery, and that as a text, by which a change is noticed.
+// The rows that are shown, each with its delivery and the delivery as text, to detect changes.
 const rows = new Map();
 
 const kinds = { PENDING: ["pending", ""], SUCCEEDED: ["succeeded", "good"], FAILED: ["failed", "bad"] };
 
-/** When this one is sent, or the one after it; nothing where none is to come. */
+/** Describes when this attempt or its retry is due; empty if no attempt follows. */
 function next({ status, final, nextAttemptAt }) {
   if (final || !nextAttemptAt) return [];
   if (Date.parse(nextAttemptAt) <= Date.now()) return status === "PENDING" ? ["due now"] : [];
   const time = element("time");
   time.dateTime = nextAttemptAt;
-  return [status === "PENDING" ? "due " : "again ", time];
+  return [status === "PENDING" ? "due " : "retry ", time];
 }
 
-/** What a row says at a glance. */
+/** Renders the summary of a row. */
 function glance(delivery) {
   const { eventType, attempt, status, durationMs, attemptedAt } = delivery;
   const [name, kind] = kinds[status];
@@ -42,7 +42,7 @@ function facts(pairs) {
   return made;
 }
 
-/** JSON with room to read; what is no JSON as it is. */
+/** Formats JSON. Returns other text unchanged. */
 function pretty(text) {
   try {
     return JSON.stringify(JSON.parse(text), null, 2);
@@ -51,31 +51,31 @@ function pretty(text) {
   }
 }
 
-/** Fetches what is sent, once: it is the same as long as the row is there. */
+/** Fetches the request body, once per row: it never changes. */
 async function fetchPayload(delivery, place) {
   try {
     const { payload } = await mine("GET", `${own}/deliveries/${delivery.id}/payload`);
     const shown = element("pre", pretty(payload));
     shown.tabIndex = 0;
     shown.setAttribute("role", "group");
-    shown.setAttribute("aria-label", "Body of the request");
-    const button = acting("copy-payload", "Copy", "Copy the signed body of the request");
+    shown.setAttribute("aria-label", "Request body");
+    const button = acting("copy-payload", "Copy", "Copy signed request body");
     button.dataset.payload = payload;
     place.replaceChildren(classed("div", "named", element("h3", "Request"), button), shown);
   } catch (error) {
-    const words = error.status === 404 ? "The event is no longer stored." : `It could not be loaded. ${error.message}`;
+    const words = error.status === 404 ? "The event has expired." : `The request body could not be loaded. ${error.message}`;
     place.replaceChildren(element("h3", "Request"), classed("p", "soft", words));
   }
 }
 
-/** What came back, as far as anything has. */
+/** Renders the response, if there is one. */
 function drawAnswer(delivery, place) {
   const { status, error, responseBody } = delivery;
   if (status === "PENDING") return place.replaceChildren();
-  place.replaceChildren(element("h3", "Response"), error ? classed("p", "soft", `None: ${outcome({ error })}.`) : answer(responseBody));
+  place.replaceChildren(element("h3", "Response"), error ? classed("p", "soft", `No response: ${outcome({ error })}.`) : answer(responseBody));
 }
 
-/** What a row says when it is opened. */
+/** Renders the details of an expanded row. */
 function details(delivery) {
   const request = classed("div", "request", classed("p", "soft", "Loading the request…"));
   const answered = element("div");
@@ -89,13 +89,13 @@ function details(delivery) {
   refused.hidden = true;
   fetchPayload(delivery, request);
   drawAnswer(delivery, answered);
-  const ids = facts([["Event", delivery.eventId], ["Delivery", delivery.id]]);
+  const ids = facts([["Event ID", delivery.eventId], ["Delivery ID", delivery.id]]);
   return classed("div", "within", ids, request, answered, refused, classed("div", "acts start", again));
 }
 
 function row(delivery) {
   const folded = element("details", classed("summary", "glance"));
-  // Drawn when it is opened: most never are.
+  // Rendered when expanded, because most rows never are.
   folded.addEventListener("toggle", () => {
     if (folded.open && folded.children.length === 1) folded.append(details(rows.get(delivery.id).delivery));
   });
@@ -105,7 +105,7 @@ function row(delivery) {
   return made;
 }
 
-/** Puts into the row of this delivery what is so now. Answers whether it was otherwise before. */
+/** Updates the row of this delivery. Returns whether the delivery is new or its status changed. */
 function drawRow(delivery) {
   const text = JSON.stringify(delivery);
   const was = rows.get(delivery.id);
@@ -114,7 +114,7 @@ function drawRow(delivery) {
   place.dataset.status = delivery.status;
   const summary = $("summary", place);
   if (was?.text === text) {
-    // Times are told by how far they are: that changes by itself.
+    // Relative times change without a change of the delivery.
     const then = $(".then", summary);
     const words = next(delivery);
     then?.replaceChildren(...words);
@@ -131,7 +131,7 @@ function drawRow(delivery) {
   return was === undefined || was.delivery.status !== delivery.status;
 }
 
-/** The same, without the time of a next attempt that came earlier than that: somebody asked for it. */
+/** Removes the retry time of failed attempts that were retried before it, by hand. */
 function settled(deliveries) {
   const last = new Map();
   for (const { eventId, attempt, status } of deliveries) {
@@ -141,7 +141,7 @@ function settled(deliveries) {
   return deliveries.map((delivery) => (isOver(delivery) ? { ...delivery, nextAttemptAt: undefined } : delivery));
 }
 
-/** Shows these, the newest first. Answers whether any has got another status, or is new. */
+/** Shows these deliveries, newest first. Returns whether one is new or changed its status. */
 export function show(listed) {
   const deliveries = settled(listed);
   const ids = new Set(deliveries.map(({ id }) => id));
@@ -154,16 +154,16 @@ export function show(listed) {
   deliveries.forEach((delivery, at) => {
     isNew = drawRow(delivery) || isNew;
     const { place } = rows.get(delivery.id);
-    // Moved only where it has to be: whatever is moved loses the focus.
+    // Rows move only if necessary, because a moved element loses the focus.
     if (list.children[at] !== place) list.insertBefore(place, list.children[at] ?? null);
   });
   return isNew;
 }
 
-/** All that is shown. */
+/** Returns the deliveries that are listed. */
 export const shown = () => [...rows.values()].map(({ delivery }) => delivery);
 
-/** Hides what has another status than this, if one is said. Answers how many are left. */
+/** Hides deliveries with another status, unless the status is empty. Returns the number of visible ones. */
 export function only(status) {
   let left = 0;
   for (const { place, delivery } of rows.values()) {

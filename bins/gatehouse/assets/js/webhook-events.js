@@ -1,13 +1,13 @@
-// Which events a webhook is told of: everything, or what is chosen in groups, one by one, or by a pattern.
+// The event filters of a webhook: all events, or groups, single types and patterns.
 
 import { Refusal } from "./api.js";
 import { acting, classed } from "./elements.js";
 import { $, $$, clear, count, element, onAct } from "./page.js";
 
-/** Whether a pattern means a type, as the server decides it: in time by the product of both lengths at most. */
+/** Returns whether a pattern matches a type, by the server's rules, in time O(pattern × type). */
 export function means(pattern, type) {
   let [at, of] = [0, 0];
-  // Where the last star stands, and how far what it stands for goes.
+  // The position of the last star, and the end of the text that it matches.
   let star;
   while (at < type.length) {
     if (pattern[of] === "*") {
@@ -38,33 +38,33 @@ const groups = $$("[data-group]", part).map((place) => ({
 const types = groups.flatMap(({ boxes }) => boxes.map((box) => box.value));
 const known = new Set([...types, ...groups.map(({ glob }) => glob)]);
 
-// What is chosen, in the order in which it was.
+// The selected filters, in the order of selection.
 let chosen = new Set();
 let changed = () => {};
 
 const isAll = () => $('[name="which"]:checked', part)?.value === "ALL";
 const matched = (patterns) => types.filter((type) => patterns.some((pattern) => means(pattern, type))).length;
 
-/** What is sent as `eventFilters`. */
+/** Returns the value of `eventFilters`. */
 export const filters = () => (isAll() ? ["*"] : [...chosen]);
 
-/** The same, refused if it is nothing: to the server that would be everything. */
+/** Returns the filters and throws if there are none: the server would treat that as all events. */
 export function chosenFilters() {
   const all = filters();
   if (all.length === 0) throw new Refusal(400, { error: "eventFilters: select at least one event, or all events" });
   return all;
 }
 
-/** What a chosen filter is, in words; nothing where its code says it. */
+/** Describes a selected filter; empty for a single type. */
 function words(filter) {
   const group = groups.find(({ glob }) => glob === filter);
-  if (group) return `${group.called}, all`;
+  if (group) return `${group.called}, all events`;
   if (known.has(filter)) return "";
   const meant = matched([filter]);
-  return meant === 0 ? "matches no present event type" : `matches ${count(meant, "event type")}`;
+  return meant === 0 ? "matches no current type" : `matches ${count(meant, "current type")}`;
 }
 
-/** All that is chosen, wherever in the groups it stands. */
+/** Renders the selected filters of all groups. */
 function drawChosen() {
   const list = $("[data-chosen]", part);
   list.hidden = chosen.size === 0;
@@ -93,12 +93,12 @@ function draw() {
   }
   drawChosen();
   const all = filters();
-  $("[data-meant]", part).textContent = all.length === 0 ? "No events selected yet." : `${matched(all)} of ${count(types.length, "event type")}.`;
+  $("[data-meant]", part).textContent = all.length === 0 ? "No events selected yet." : `Matches ${matched(all)} of ${count(types.length, "current event type")}.`;
   $("[data-filters]", part).textContent = JSON.stringify(all).replaceAll(",", ", ");
   changed();
 }
 
-/** Shows these filters, and calls `then` whenever others are chosen. */
+/** Shows these filters, and calls `then` after each change. */
 export function setFilters(all, then = changed) {
   changed = then;
   const isEvery = all.length === 1 && all[0] === "*";
@@ -114,7 +114,7 @@ function choose({ glob, boxes }, box) {
     else chosen.delete(glob);
     return;
   }
-  // Without one of them the group is what is left of it.
+  // Deselecting a type of a selected group leaves the other types selected.
   if (chosen.delete(glob)) for (const one of boxes) chosen.add(one.value);
   if (box.checked) chosen.add(box.value);
   else chosen.delete(box.value);
@@ -129,7 +129,7 @@ part.addEventListener("change", (event) => {
   }
 });
 
-// Finding.
+// Search.
 
 function seek(text) {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
@@ -151,7 +151,7 @@ function seek(text) {
 const seeking = $("[data-seek]", part);
 seeking.addEventListener("input", () => seek(seeking.value));
 
-// Patterns of one's own.
+// Custom patterns.
 
 const field = $('[name="eventFilters"]', part);
 
@@ -168,12 +168,12 @@ onAct("drop-filter", async (button) => {
   const at = $$("[data-filter]", part).indexOf(button);
   chosen.delete(button.dataset.filter);
   draw();
-  // Whoever removes one after the other stays in the list.
+  // Keep the focus in the list, so that several filters can be removed in a row.
   const left = $$("[data-filter]", part);
   (left[Math.min(at, left.length - 1)] ?? field).focus();
 });
 
-// Enter here does what stands here, and does not send the form.
+// Enter in these fields does not submit the form.
 part.addEventListener("keydown", (event) => {
   if (event.key !== "Enter" || ![field, seeking].includes(event.target)) return;
   event.preventDefault();

@@ -1,4 +1,4 @@
-// One webhook: how it stands, a test of it, and whether it is on.
+// The header of a webhook: its state, its test, and pause and resume.
 
 import { Refusal } from "./api.js";
 import { badge, classed } from "./elements.js";
@@ -8,20 +8,20 @@ import { isSuccess, outcome, path, state, took } from "./webhook-words.js";
 
 const part = $('[data-part="head"]');
 
-/** Where the API has it. */
+/** The API path of this webhook. */
 export const own = `${path}/${part.dataset.id}`;
 
-/** What it is now. */
+/** The webhook as last loaded. */
 export let hook;
 
 const listeners = [];
 
-/** Runs `listener` with the webhook whenever it is known anew. */
+/** Calls `listener` with the webhook whenever it was loaded. */
 export function onHook(listener) {
   listeners.push(listener);
 }
 
-/** Shows what it is now. */
+/** Shows the state of the webhook. */
 export function show(now) {
   hook = now;
   document.title = `${now.name} · Gatehouse`;
@@ -39,7 +39,7 @@ export function show(now) {
   for (const listener of listeners) listener(now);
 }
 
-/** Asks the API what it is now. Where it was removed meanwhile, the page of that takes the place of this one. */
+/** Loads the webhook. If it was removed, reloads the page, which then shows the 404 error. */
 export async function load() {
   try {
     show(await mine("GET", own));
@@ -55,17 +55,17 @@ onAct("switch", async () => {
   say(now.enabled ? "Webhook resumed. Pending deliveries are sent now." : "Webhook paused.");
 });
 
-// The test.
+// Test.
 
 const test = $('[data-part="test"]');
 
-/** What a hostile or broken receiver may have answered, as nothing but text. */
+/** Renders a response body as text only, because the receiver may be hostile. */
 export function answer(text) {
   if (!text) return classed("p", "soft", "The response has no body.");
   const shown = element("pre", text);
   shown.tabIndex = 0;
   shown.setAttribute("role", "group");
-  shown.setAttribute("aria-label", "Body of the response");
+  shown.setAttribute("aria-label", "Response body");
   return shown;
 }
 
@@ -74,7 +74,7 @@ function verdict({ httpStatus, elapsedMs, error }) {
   const name = badge(error ? "no response" : String(httpStatus), isGood ? "good" : "bad");
   const after = ` after ${took(elapsedMs)}`;
   if (error) return [name, `${after}: ${outcome({ error })}.`];
-  return [name, isGood ? `${after}. The receiver accepted it.` : `${after}. A receiver accepts a delivery with 2xx${httpStatus >= 300 && httpStatus < 400 ? "; redirects are not followed" : ""}.`];
+  return [name, isGood ? `${after}. The receiver accepted the event.` : `${after}. The receiver must respond with 2xx to accept an event${httpStatus >= 300 && httpStatus < 400 ? "; redirects are not followed" : ""}.`];
 }
 
 onAct("test", async () => {
@@ -87,12 +87,12 @@ onAct("test", async () => {
     const result = await mine("POST", `${own}/test`);
     tested.replaceChildren(...verdict(result));
     if (!result.error) answered.replaceChildren(element("h3", "Response"), answer(result.body));
-    answered.append(classed("p", "hint", "The test event has the type ", element("code", "service.webhook.test"), " and a normal signature. It is sent once and not listed as a delivery."));
+    answered.append(classed("p", "hint", "The test sends a signed event of the type ", element("code", "service.webhook.test"), " once. It is not listed as a delivery."));
   } catch (error) {
     test.hidden = true;
     if (error.status !== 429) throw error;
     const wait = error.message.replace(/^[^.]*\. /, "");
-    throw Object.assign(new Refusal(429, {}), { message: `Your organization has sent ten tests in a minute, the maximum. ${wait}` });
+    throw Object.assign(new Refusal(429, {}), { message: `Your organization reached the limit of ten tests per minute. ${wait}` });
   }
 });
 

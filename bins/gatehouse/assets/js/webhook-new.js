@@ -1,4 +1,4 @@
-// A new webhook, and its secret, once.
+// The form for a new webhook. Its secret is shown once.
 
 import { $, onSend } from "./page.js";
 import { keepAlive, mine } from "./session.js";
@@ -12,7 +12,7 @@ $("#hook-name").focus();
 onSend("webhook", async (given) => {
   const wanted = { name: given.get("name").trim(), url: given.get("url").trim(), eventFilters: chosenFilters() };
   const made = await mine("POST", path, wanted);
-  // Loaded again, the page does not offer to add it once more.
+  // A reload opens the new webhook instead of the form.
   history.replaceState(null, "", `?${new URLSearchParams({ id: made.id })}`);
   showSecret(made, `Signing secret of ${made.name}`, () => location.reload());
 });

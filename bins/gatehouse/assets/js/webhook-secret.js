@@ -1,4 +1,4 @@
-// A secret, shown once.
+// The dialog that shows a signing secret once.
 
 import { $, onSend, open } from "./page.js";
 import { warned } from "./webhook-words.js";
@@ -7,7 +7,7 @@ const whole = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle:
 const dialog = document.getElementById("secret");
 let after;
 
-/** Shows the secret of what was just made or rotated; `then` is done when it is kept. */
+/** Shows a new or rotated secret. Calls `then` when the dialog closes. */
 export function showSecret({ secret, rotatingUntil, warnings }, title, then) {
   open("secret");
   $("[data-title]", dialog).textContent = title;
@@ -15,7 +15,7 @@ export function showSecret({ secret, rotatingUntil, warnings }, title, then) {
   const overlap = $("[data-overlap]", dialog);
   overlap.hidden = rotatingUntil === undefined;
   if (rotatingUntil) {
-    overlap.textContent = `Until ${whole.format(new Date(rotatingUntil))}, X-Service-Signature uses the previous secret and X-Service-Signature-Next this one. Let your receiver accept both, then remove the previous one.`;
+    overlap.textContent = `Until ${whole.format(new Date(rotatingUntil))}, X-Service-Signature uses the previous secret and X-Service-Signature-Next the new one. Accept both in your receiver until you complete the rotation.`;
   }
   $("[data-warnings]", dialog).replaceChildren(...warned(warnings));
   after = then;
@@ -30,5 +30,5 @@ dialog.addEventListener("close", () => {
   after?.();
 });
 
-// Leaving with Escape would lose what is shown only once.
+// Escape must not close the dialog, because the secret is shown only once.
 dialog.addEventListener("cancel", (event) => event.preventDefault());

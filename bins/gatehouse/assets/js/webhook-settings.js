@@ -1,4 +1,4 @@
-// What a webhook is to be: changed, its secret rotated, removed.
+// The settings of a webhook: its fields, its secret and its removal.
 
 import { Refusal } from "./api.js";
 import { sure } from "./drawn.js";
@@ -16,7 +16,7 @@ let isFilled = false;
 
 const isSame = (one, other) => [...one].sort().join() === [...other].sort().join();
 
-/** What the form says otherwise than it is. */
+/** Returns the fields that differ from the saved webhook. */
 function changes(wanted = filters()) {
   const name = form.elements.name.value.trim();
   const url = form.elements.url.value.trim();
@@ -29,7 +29,7 @@ function changes(wanted = filters()) {
 
 const isChanged = () => Object.keys(changes()).length > 0;
 
-/** Not `disabled`: whoever has just pressed one stays where they are. */
+/** Sets `aria-disabled` instead of `disabled`, so that a button that was just pressed keeps the focus. */
 function look() {
   for (const button of buttons) button.setAttribute("aria-disabled", String(!isChanged()));
 }
@@ -49,7 +49,7 @@ function since({ createdAt, updatedAt }) {
 }
 
 onHook((now) => {
-  // What is typed already is not lost because the webhook was paused beside it.
+  // Pausing or resuming the webhook must not discard edits.
   if (isFilled) look();
   else fill();
   since(now);
@@ -57,8 +57,8 @@ onHook((now) => {
   const rotating = now.rotatingUntil !== undefined;
   $("[data-complete]").hidden = !rotating;
   $("[data-signing]").textContent = rotating
-    ? `Rotation in progress: both secrets sign until ${whole.format(new Date(now.rotatingUntil))}. Complete it once your receiver accepts the new one.`
-    : "Your receiver verifies deliveries with this secret.";
+    ? `Rotation in progress: both secrets sign until ${whole.format(new Date(now.rotatingUntil))}. Complete the rotation when your receiver accepts the new secret.`
+    : "Your receiver uses the secret to verify that a delivery comes from Gatehouse.";
 });
 
 form.addEventListener("input", look);
@@ -89,33 +89,33 @@ onSend("rotate", async (given, dialog) => {
     rotated = await ask("POST", `${own}/rotate-secret`, { overlapHours: Number(hours) });
   } catch (error) {
     if (error.status !== 409) throw error;
-    throw new Refusal(400, { error: "overlapHours: a rotation is in progress. Complete it first, or write 0 to stop both earlier secrets" });
+    throw new Refusal(400, { error: "overlapHours: a rotation is in progress; complete it first, or write 0 to stop both previous secrets at once" });
   }
   dialog.closest("dialog").close();
-  // Before anything that may fail: it is shown only now.
+  // Shown before anything that may fail, because the secret is shown only once.
   showSecret(rotated, "New signing secret", () => $("#signing-title").focus());
   show({ ...rotated, secret: undefined });
 });
 
 onAct("complete", async () => {
   sure(
-    "Complete rotation?",
-    "The previous secret stops signing with the next delivery. A receiver that only has that secret will refuse deliveries.",
-    "Complete now",
+    "Complete the rotation?",
+    "The previous secret stops signing with the next delivery. A receiver that does not have the new secret will reject deliveries.",
+    "Complete rotation",
     async () => show(await ask("POST", `${own}/rotate-secret/complete`)),
     async () => {
-      say("Rotation completed.");
+      say("Rotation completed. Only the new secret signs.");
       $("#signing-title").focus();
     },
   );
 });
 
-// Its end.
+// Removal.
 
 onAct("remove", async () => {
   sure(
     `Remove ${hook.name}?`,
-    "This also removes its secret and its deliveries, pending ones included. You cannot undo this.",
+    "This also removes its secret and all its deliveries, including pending ones. This cannot be undone.",
     "Remove",
     () => mine("DELETE", own),
     () => {

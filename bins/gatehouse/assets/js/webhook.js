@@ -1,4 +1,4 @@
-// One webhook and what was sent to it: looked at, sent again, and brought up to date while something is to come.
+// The deliveries of a webhook: list, retry and replay. The list refreshes while attempts are pending.
 
 import { Refusal } from "./api.js";
 import { $, clear, count, local, onAct, onSend, open, refuse, say } from "./page.js";
@@ -7,9 +7,9 @@ import { showActivity } from "./webhook-chart.js";
 import { only, show, shown } from "./webhook-deliveries.js";
 import { hook, load, onHook, own } from "./webhook-head.js";
 
-/** Deliveries that the server lists at most. */
+/** The server lists at most this many deliveries. */
 const LISTED = 100;
-/** Milliseconds between two looks, at least and at most. */
+/** Minimum and maximum milliseconds between two refreshes. */
 const [SOON, LATE] = [3_000, 60_000];
 
 const part = $('[data-part="deliveries"]');
@@ -18,36 +18,36 @@ const none = $("[data-none]", part);
 
 const names = { "": "", SUCCEEDED: "succeeded", FAILED: "failed", PENDING: "pending" };
 
-/** How many there are, in the words of the place that announces it. */
+/** Announces the number of attempts. */
 function tell() {
   const status = $('[name="only"]:checked', part).value;
   const all = shown().length;
   const left = only(status);
   const words = all === LISTED ? `The newest ${LISTED} attempts` : count(all, "attempt");
-  const text = all === 0 ? "None yet." : status === "" ? `${words}.` : `${left} ${names[status]} of ${all === LISTED ? "the newest " : ""}${count(all, "attempt")}.`;
+  const text = all === 0 ? "No attempts yet." : status === "" ? `${words}.` : `${left} of ${all === LISTED ? "the newest " : ""}${count(all, "attempt")} ${names[status]}.`;
   if (found.textContent !== text) found.textContent = text;
   $("[data-only]", part).hidden = all === 0;
   none.hidden = left > 0;
   none.textContent = all > 0
-    ? `No attempt ${status === "PENDING" ? "is" : "has"} ${names[status]}.`
+    ? `No attempts ${status === "PENDING" ? "are " : ""}${names[status]}.`
     : hook?.enabled === false
-      ? "No deliveries. None are sent while the webhook is paused or disabled."
-      : "No deliveries yet. Send a test to check whether the receiver answers.";
+      ? "No deliveries yet. Resume the webhook to send events."
+      : "No deliveries yet. The first matching event appears here. Send a test to check your receiver.";
 }
 
-// Looking. What is asked later counts, whichever answer comes first.
+// Refreshing. Only the latest request counts, even if an earlier response arrives after its own.
 
 let turn = 0;
 let timer;
 
-/** When something is to happen next, if anything is. */
+/** Returns the time of the next pending attempt, if any. */
 function soonest() {
   if (!hook?.enabled) return undefined;
   const due = shown().filter(({ status }) => status === "PENDING").map(({ nextAttemptAt }) => Date.parse(nextAttemptAt));
   return due.length > 0 ? Math.min(...due) : undefined;
 }
 
-/** Looks again by itself while something is to come and somebody may see it. */
+/** Schedules a refresh if attempts are pending and the page is visible. */
 function later() {
   clearTimeout(timer);
   const due = soonest();
@@ -66,13 +66,13 @@ async function look() {
     const isNew = show(deliveries);
     tell();
     if (isNew) await showActivity(own);
-    // What the receiver answers may have disabled it.
+    // A response of the receiver may have disabled the webhook.
     if (isNew && deliveries.some(({ status }) => status === "FAILED")) await load();
   } catch (error) {
     if (asked !== turn) return;
-    // It was removed meanwhile: the page that says so takes the place of this one.
+    // The webhook was removed: the reloaded page shows the 404 error.
     if (error.status === 404) return location.reload();
-    if (shown().length === 0) found.textContent = "The list could not be loaded.";
+    if (shown().length === 0) found.textContent = "The deliveries could not be loaded.";
     refuse(part, error, true);
   }
   if (asked === turn) later();
@@ -101,7 +101,7 @@ onAct("again", async (button) => {
     say(`Attempt ${attempt} is being sent.`);
   } catch (error) {
     if (error.status !== 409) throw error;
-    throw new Refusal(-1, { error: "resume the webhook first, then send this again" });
+    throw new Refusal(-1, { error: "the webhook is not on; resume it, then send the event again" });
   }
   await look();
 });
@@ -110,7 +110,7 @@ onAct("again", async (button) => {
 
 const replayed = $("[data-replayed]");
 const go = $("[data-go]");
-// Where to go on, exactly: a field may show less.
+// The exact time at which the next replay continues. The field has less precision.
 let onwards;
 
 onAct("replay", async () => {
@@ -135,20 +135,20 @@ onSend("replay", async (given, form) => {
     answer = await mine("POST", `${own}/replay`, { from: onwards ?? moment("from"), to: moment("to") });
   } catch (error) {
     if (error.status !== 409) throw error;
-    throw new Refusal(-1, { error: "resume the webhook first, then replay" });
+    throw new Refusal(-1, { error: "the webhook is not on; resume it, then replay the events" });
   }
   onwards = answer.nextFrom;
   const events = count(answer.replayed, "event");
   if (onwards) {
     form.elements.from.value = local(onwards);
-    replayed.textContent = `The oldest ${events} of that time ${answer.replayed === 1 ? "is" : "are"} delivered again. There are more: continue from there.`;
+    replayed.textContent = `The oldest ${events} of this time range will be delivered again. Continue to replay the others.`;
     go.textContent = "Continue";
   } else {
-    replayed.textContent = answer.replayed === 0 ? "No matching events in that time range." : `${events} ${answer.replayed === 1 ? "is" : "are"} delivered again.`;
+    replayed.textContent = answer.replayed === 0 ? "No events in this time range match the filters." : `${events} will be delivered again.`;
     go.textContent = "Replay";
   }
   replayed.hidden = false;
-  // Not waited for: whoever goes on does so at once.
+  // Not awaited, so that the next replay can start at once.
   look();
 });
 

@@ -1,4 +1,4 @@
-// All webhooks of the organisation, and how each fared lately.
+// The list of webhooks, each with its recent activity.
 
 import { badge, classed } from "./elements.js";
 import { $, clear, count, element, refuse, say } from "./page.js";
@@ -8,7 +8,7 @@ import { path, state, sum, told, went } from "./webhook-words.js";
 
 const part = $('[data-part="list"]');
 
-/** Webhooks whose last day is asked for at the same time. */
+/** Maximum number of concurrent activity requests. */
 const AT_ONCE = 4;
 
 function row(hook) {
@@ -23,13 +23,13 @@ function row(hook) {
   return { made, lately, hook };
 }
 
-/** How the last day of this one went. It says nothing where that cannot be said. */
+/** Loads the activity of the last 24 hours. Errors do not affect the rest of the list. */
 async function fare({ lately, hook }) {
   try {
     const { hours } = await mine("GET", `${path}/${hook.id}/activity`);
     lately.replaceChildren(small(hours), classed("span", "soft", `${went(sum(hours))} in 24 hours`));
   } catch {
-    lately.replaceChildren(classed("span", "soft", "Activity could not be loaded"));
+    lately.replaceChildren(classed("span", "soft", "The activity could not be loaded"));
   }
 }
 
@@ -39,7 +39,7 @@ async function show() {
   const isNone = subscriptions.length === 0;
   const disabled = subscriptions.filter((hook) => hook.disabledReason).length;
   const words = count(subscriptions.length, "webhook");
-  $("[data-count]", part).textContent = isNone ? "None yet." : disabled > 0 ? `${words}, ${disabled} disabled automatically.` : `${words}.`;
+  $("[data-count]", part).textContent = isNone ? "None yet." : disabled > 0 ? `${words}, ${disabled} disabled.` : `${words}.`;
   $("header", part).hidden = isNone;
   $("[data-none]", part).hidden = !isNone;
   $("[data-add]").hidden = isNone;
@@ -52,13 +52,13 @@ async function show() {
   await Promise.all(Array.from({ length: AT_ONCE }, work));
 }
 
-// What was done on the page before, which is gone.
+// A message left by the previous page.
 const said = sessionStorage.getItem("gatehouse.webhooks.said");
 sessionStorage.removeItem("gatehouse.webhooks.said");
 if (said) say(said);
 
 show().catch((error) => {
-  $("[data-count]", part).textContent = "The list could not be loaded.";
+  $("[data-count]", part).textContent = "The webhooks could not be loaded.";
   refuse(part, error, true);
 });
 keepAlive();

@@ -33,7 +33,7 @@ const NAMES: [(&str, &str); 17] = [
     ("SAML", "Single sign-on"),
     ("SCIM_TOKEN", "SCIM tokens"),
     ("SESSION", "Sessions"),
-    ("SIGN_IN", "Sign-in"),
+    ("SIGN_IN", "Sign-ins"),
     ("STEPUP", "Step-up"),
     ("TENANT", "Organization"),
     ("USER", "Users"),

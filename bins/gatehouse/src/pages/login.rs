@@ -16,25 +16,28 @@ struct Page<'a> {
     /// Explains why the user was redirected to this page.
     reason: Option<&'static str>,
     /// How to continue a sign-in that needs a second factor: with the current session (`continue`), or with the
-    /// sign-in that
-    /// an identity provider started (`resume`).
+    /// sign-in that an identity provider started (`resume`).
     goes_on: Option<&'static str>,
 }
 
 /// Explains a reason code of a redirect; `None` for unknown codes.
 fn reason(code: &str) -> Option<&'static str> {
     Some(match code {
-        "SESSION_REVOKED" => "This session was ended. Sign in again to go on.",
+        "SESSION_REVOKED" => "This session was ended. Sign in again to continue.",
         "SIGNED_OUT" => "You are signed out.",
-        "PASSWORD_CHANGED" => "Your password is changed.",
+        "PASSWORD_CHANGED" => "Your password was changed.",
         "REAUTH_REQUIRED" => {
-            "Sign in again to go on: this change has to follow a sign-in within five minutes."
+            "Sign in again to continue. This change requires a sign-in within the last five minutes."
         }
         "ACCOUNT_DISABLED" => {
-            "This account is disabled. An administrator of your organisation can enable it."
+            "This account is disabled. Ask an administrator of your organization to enable it."
         }
-        "NOT_PROVISIONED" => "Nobody here has your address. Ask an administrator to invite you.",
-        "SSO_NOT_ALLOWED" => "Your organisation takes e-mail and password alone.",
+        "NOT_PROVISIONED" => {
+            "There is no account with your e-mail address. Ask an administrator to invite you."
+        }
+        "SSO_NOT_ALLOWED" => {
+            "Your organization doesn't allow single sign-on. Sign in with your e-mail address and password."
+        }
         _ => return None,
     })
 }

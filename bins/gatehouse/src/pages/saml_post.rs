@@ -21,16 +21,16 @@ struct Page<'a> {
 }
 
 /// Builds a page that posts these fields to `action`, a URL of the identity provider `name`. The page's policy
-/// forbids
-/// posting to any other origin.
+/// forbids posting to any other origin.
 pub(crate) fn saml_post(
     site: &Site,
     name: &str,
     action: &str,
     fields: &[(&str, &str)],
 ) -> Result<HttpResponse, Problem> {
-    let policy = sends_to(action).ok_or_else(|| Problem::unforeseen("the address of an IdP is no URL"))?;
-    let title = format!("On to {name}");
+    let policy = sends_to(action)
+        .ok_or_else(|| Problem::unforeseen("the single sign-on URL of the identity provider is invalid"))?;
+    let title = format!("Redirecting to {name}");
     let shell = PageFrame::new(site, &title, "saml-post.js");
     let mut answer = draw(&Page { shell, name, action, fields })?;
     answer.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);

@@ -36,40 +36,41 @@ fn words(code: &str) -> RefusalText {
     let (title, happened, ask) = match code {
         "SAML_REFUSED" => (
             "You are not signed in",
-            "Your identity provider's response was not accepted. It may have taken too long, or the sign-in \
-             started in another tab or browser. Try again from the start.",
-            Some("If it happens again, send this code to {}, who can find the reason."),
+            "The response of your organization's identity provider was not accepted. The sign-in may have taken too \
+             long, or it was started in another tab or browser. Try again from the beginning.",
+            Some("If it happens again, give this code to {}. It identifies the cause."),
         ),
         "NOT_PROVISIONED" => (
-            "You don't have an account",
-            "Your identity provider signed you in, but no user here has your e-mail address.",
-            Some("Ask {} to add you, and include this code."),
+            "You have no account here",
+            "Your organization's identity provider confirmed who you are, but there is no account with your e-mail \
+             address.",
+            Some("Ask {} to add you, and give them this code."),
         ),
         "SSO_NOT_ALLOWED" => (
             "Sign in with your password",
-            "Your organization allows only e-mail and password.",
-            Some("If you have no password, ask {} for an invitation, and include this code."),
+            "Your organization doesn't allow single sign-on. Sign in with your e-mail address and password.",
+            Some("If you have no password, ask {} for a link to set one, and give them this code."),
         ),
         "ACCOUNT_DISABLED" => (
             "Your account is disabled",
-            "You cannot sign in.",
-            Some("Ask {} to enable it, and include this code."),
+            "You cannot sign in with a disabled account.",
+            Some("Ask {} to enable it, and give them this code."),
         ),
         "NETWORK_POLICY_BLOCKED" => (
-            "Network not allowed",
-            "Your organization does not allow sign-ins from this network. Try again from the \
-             office, or with its VPN.",
-            Some("If this network should be allowed, ask {} and include this code."),
+            "Your network is not allowed",
+            "Your organization's network policy blocks sign-ins from your network. Try again from the office or \
+             through its VPN.",
+            Some("If you need access from here, ask {} to allow your network, and give them this code."),
         ),
         "RATE_LIMITED" => (
             "Too many attempts",
-            "There were too many attempts to sign in from your network. Wait a few minutes, then try again.",
+            "There were too many sign-in attempts from your network. Wait a few minutes, then try again.",
             None,
         ),
         _ => (
             "You are not signed in",
-            "Something went wrong. Try again in a moment.",
-            Some("If it happens again, ask {} and include this code."),
+            "Something went wrong during the sign-in. Try again in a moment.",
+            Some("If it happens again, give this code to {}."),
         ),
     };
     RefusalText { title, happened, ask }
@@ -82,10 +83,10 @@ pub(crate) fn saml_refused(
     status: StatusCode,
     code: &str,
     reference: Option<&str>,
-    organisation: Option<&str>,
+    organization: Option<&str>,
 ) -> HttpResponse {
     let words = words(code);
-    let of = organisation.unwrap_or("your organization");
+    let of = organization.unwrap_or("your organization");
     let shell = PageFrame::new(site, words.title, "saml-refused.js");
     let page = Page { shell, words, administrator: format!("an administrator of {of}"), code, reference };
     let Ok(text) = page.render() else { return Problem::internal().envelope() };

@@ -127,7 +127,7 @@ async fn drawn(call: &Call<OwnAccount>) -> Answer {
         account: found.person.account().to_owned(),
         has_password: found.has_password,
         password_hint: format!(
-            "At least {} characters. A few words in a row are fine.",
+            "At least {} characters. A few random words are fine.",
             credentials::password_min(policy.mfa.required)
         ),
         factors: found
@@ -178,7 +178,7 @@ impl SessionRow {
         Self {
             id: session.id.to_string(),
             device: session.device_label.clone(),
-            place: if place.is_empty() { "from an unknown address".into() } else { place },
+            place: if place.is_empty() { "Unknown address".into() } else { place },
             created: session.created_at.into(),
             seen: session.last_seen_at.into(),
             current: session.id == *own,
@@ -205,11 +205,11 @@ impl TokenRow {
 fn choices(role: Role, limits: &Limits) -> Vec<ScopeChoice> {
     let admin = role == Role::Admin;
     let all = [
-        (Scope::ReadProfile, "read your profile", true),
-        (Scope::WriteProfile, "change your name and telephone numbers", true),
-        (Scope::ReadHcm, "read the people of the organisation", true),
-        (Scope::WriteHcm, "change the people of the organisation", admin),
-        (Scope::AdminTenant, "act as an administrator, in all settings", admin),
+        (Scope::ReadProfile, "Read your profile", true),
+        (Scope::WriteProfile, "Change your name and phone numbers", true),
+        (Scope::ReadHcm, "Read the users of your organization", true),
+        (Scope::WriteHcm, "Change the users of your organization", admin),
+        (Scope::AdminTenant, "Act as an administrator in all settings", admin),
     ];
     let offered = all.into_iter().filter(|(scope, _, offered)| *offered && limits.allowed.contains(scope));
     offered.map(|(scope, what, _)| ScopeChoice { name: scope.as_str(), what }).collect()
@@ -217,7 +217,7 @@ fn choices(role: Role, limits: &Limits) -> Vec<ScopeChoice> {
 
 /// Returns the choices for the expiry of a new token, within the tenant's maximum lifetime.
 fn ends(max_days: Option<i64>) -> Vec<EndChoice> {
-    let all = [("30", 30, "30 days"), ("90", 90, "90 days"), ("366", 366, "a year")];
+    let all = [("30", 30, "30 days"), ("90", 90, "90 days"), ("366", 366, "366 days")];
     let allowed = all.into_iter().filter(|(_, days, _)| max_days.is_none_or(|most| *days < most));
     let choice = |(days, number, label): (&'static str, i64, &str)| EndChoice {
         days,
@@ -227,8 +227,8 @@ fn ends(max_days: Option<i64>) -> Vec<EndChoice> {
     let latest = EndChoice {
         days: "",
         label: max_days.map_or_else(
-            || "never".to_owned(),
-            |days| format!("{days} days, the longest your organization allows"),
+            || "Never".to_owned(),
+            |days| format!("{days} days (the maximum your organization allows)"),
         ),
         chosen: max_days.is_some(),
     };

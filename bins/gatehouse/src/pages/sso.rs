@@ -75,8 +75,7 @@ impl ServiceAddresses {
         Self { entity_id, acs_url, login_url }
     }
 
-    /// Returns placeholder addresses to enter at the identity provider until the connection exists. They lead
-    /// nowhere.
+    /// Returns placeholder URLs to enter at the identity provider until the connection exists. Nothing responds there.
     fn stand_in(base_url: &str) -> Self {
         let at = |name: &str| format!("{}/api/saml/placeholder/{name}", base_url.trim_end_matches('/'));
         Self { entity_id: at("metadata"), acs_url: at("acs"), login_url: at("login") }
@@ -93,8 +92,7 @@ fn guessed(entity_id: &str) -> &'static str {
 }
 
 /// Renders the SSO pages: the list, `?new`, `?provider=sso_…` (with `&test=try_…` for the report of a connection
-/// test), and its
-/// `&view=setup` and `&view=settings`. The pages fetch their data from the API.
+/// test), and its `&view=setup` and `&view=settings`. The pages fetch their data from the API.
 #[get("/settings/sso")]
 pub(crate) async fn sso(call: Call<AdministerInPerson>) -> Result<HttpResponse, AreaProblem> {
     drawn(&call).await.map_err(|problem| AreaProblem::of(&call.request, problem))
@@ -114,7 +112,7 @@ async fn drawn(call: &Call<AdministerInPerson>) -> Answer {
         return match query(&call.request, "new") {
             Some(_) => {
                 let ours = ServiceAddresses::stand_in(&call.site.pipeline.base_url);
-                draw(&New { shell: shell("Add an identity provider", "sso-new.js"), ours })
+                draw(&New { shell: shell("Add SSO connection", "sso-new.js"), ours })
             }
             None => draw(&List { shell: shell("Single sign-on", "sso.js") }),
         };

@@ -32,7 +32,7 @@ async function administrator() {
   await signIn(one.page, "hana@example.com", facts.password, "/auth/login?next=/account/security");
   await at(one.page, "/account/security");
   await by(one.page, "Add a passkey").click();
-  await by(one.page, "I have kept them").click();
+  await by(one.page, "I saved the codes").click();
   await one.page.getByText("10 unused recovery codes.").waitFor();
   const confirm = () => by(one.page.locator("#step-up"), "Confirm").click();
   works = { ...one, confirm };
@@ -67,21 +67,21 @@ const walks = {
     assert.ok(await page.getByText("Your recovery codes").isVisible(), "Escape would lose them");
     await by(page, "Copy").click();
     assert.equal(await page.evaluate(() => navigator.clipboard.readText()), codes.join("\n"));
-    await by(page, "I have kept them").click();
+    await by(page, "I saved the codes").click();
     await page.getByText("10 unused recovery codes.").waitFor();
     assert.equal((await device.credentials()).length, 1);
 
     // And an app beside it, while the enrolment is fresh.
-    await by(page, "Add an app").click();
+    await by(page, "Add authenticator app").click();
     await page.locator("#enrol-app svg").waitFor();
-    await page.getByText("Type the key instead").click();
+    await page.getByText("Enter the key manually").click();
     await see(page, "authenticator-app");
     const secret = await page.locator("[data-secret]").textContent();
     await page.getByLabel("Code", { exact: true }).fill("000000");
-    await by(page, "Turn on").click();
+    await by(page, "Verify and add").click();
     await page.locator("#enrol-app [data-refused]").waitFor();
     await page.getByLabel("Code", { exact: true }).fill(code(secret));
-    await by(page, "Turn on").click();
+    await by(page, "Verify and add").click();
     await page.getByText("Authenticator app", { exact: true }).waitFor();
 
     await by(page, "Rename Passkey").click();
@@ -91,12 +91,12 @@ const walks = {
     await page.getByText("Laptop <b>of</b> Ada", { exact: true }).waitFor();
 
     // A token, shown once.
-    await by(page, "New token").click();
-    await by(page, "Make the token").click({ trial: true });
+    await by(page, "Add token").click();
+    await by(page, "Create token").click({ trial: true });
     await page.locator("#token-name").fill("Build server");
     await page.locator("#new-token").getByText("read:profile").click();
     await see(page, "new-token");
-    await by(page, "Make the token").click();
+    await by(page, "Create token").click();
     await page.getByText("Your new token").waitFor();
     const token = await page.locator("[data-token]").textContent();
     await see(page, "made-token");
@@ -119,26 +119,26 @@ const walks = {
     // Password, then the passkey or the code.
     await device.offered(false);
     await signIn(page, "ada@example.com", facts.password, "/auth/login?next=/account/security");
-    await by(page, "Use the passkey").click();
+    await by(page, "Use passkey").click();
     await at(page, "/account/security");
     await signIn(page, "ada@example.com", facts.password, "/auth/login?next=/account/security");
-    await page.getByText("Your passkey", { exact: true }).waitFor();
+    await page.getByText("Use your passkey", { exact: true }).waitFor();
     await see(page, "factor-passkey");
     await page.getByText("Use a recovery code instead").first().click();
     await see(page, "factor-recovery");
-    await page.locator('[data-step="RECOVERY_CODE"]').getByText("Use a code from an app instead").click();
+    await page.locator('[data-step="RECOVERY_CODE"]').getByText("Use an authenticator app instead").click();
     await see(page, "factor-code");
     await page.getByLabel("Code", { exact: true }).fill("123456");
-    await by(page, "Go on").click();
+    await by(page, "Continue").click();
     await page.getByText("That code is incorrect or has expired, or the passkey was not accepted").waitFor();
     // The step of the enrolment is used; the next one is good already.
     await page.getByLabel("Code", { exact: true }).fill(code(secret, 1));
-    await by(page, "Go on").click();
+    await by(page, "Continue").click();
     await at(page, "/account/security");
 
     // A fresh proof in the middle of an act, by the passkey; closed, nothing is done.
     await by(page, "Generate new codes").click();
-    await page.getByText("Confirm that it is you").waitFor();
+    await page.getByText("Confirm it's you").waitFor();
     await see(page, "step-up-passkey");
     const made = count("/api/me/recovery-codes", 200);
     await page.keyboard.press("Escape");
@@ -149,28 +149,28 @@ const walks = {
     await page.getByText("Your recovery codes").waitFor();
     const newer = await page.locator("[data-codes] li").allTextContents();
     assert.equal(new Set([...codes, ...newer]).size, 20);
-    await by(page, "I have kept them").click();
+    await by(page, "I saved the codes").click();
 
     // From elsewhere, with a recovery code: two sessions, of which one ends the other.
     const other = await somebody(browser, base);
     await signIn(other.page, "ada@example.com", facts.password, "/auth/login?next=/account/security");
-    await other.page.getByText("Your passkey", { exact: true }).waitFor();
+    await other.page.getByText("Use your passkey", { exact: true }).waitFor();
     await other.page.getByText("Use a recovery code instead").first().click();
     await other.page.getByLabel("Recovery code", { exact: true }).fill(newer[0]);
-    await by(other.page, "Go on").click();
+    await by(other.page, "Continue").click();
     await at(other.page, "/account/security");
     await other.page.getByText("9 unused recovery codes.").waitFor();
     const sessions = other.page.locator('[data-part="sessions"] [data-id]');
     const before = await sessions.count();
     assert.ok(before >= 2);
-    await sessions.filter({ hasNotText: "this one" }).first().getByRole("button").click();
-    await other.page.getByText("The session is over.").waitFor();
+    await sessions.filter({ hasNotText: "this session" }).first().getByRole("button").click();
+    await other.page.getByText("Session ended.").waitFor();
     assert.equal(await sessions.count(), before - 1);
     await page.bringToFront();
-    await by(page, "New token").click();
+    await by(page, "Add token").click();
     await page.locator("#token-name").fill("Too late");
     await page.locator("#new-token").getByText("read:profile").click();
-    await by(page, "Make the token").click();
+    await by(page, "Create token").click();
     await at(page, "/auth/login");
     await page.getByText("This session was ended.").waitFor();
     await see(page, "thrown-out");
@@ -186,9 +186,9 @@ const walks = {
       await signIn(page, "carol@example.com", facts.password, "/auth/login?next=/account/security");
       await at(page, "/account/security");
     }
-    const row = two.page.locator('[data-part="sessions"] [data-id]').filter({ hasNotText: "this one" });
+    const row = two.page.locator('[data-part="sessions"] [data-id]').filter({ hasNotText: "this session" });
     await row.getByRole("button").click();
-    await two.page.getByText("The session is over.").waitFor();
+    await two.page.getByText("Session ended.").waitFor();
     // Whoever comes back to the tab is told at once.
     await one.page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
     await one.page.getByText("This session was ended.").waitFor();
@@ -201,7 +201,7 @@ const walks = {
     await two.page.getByLabel("Current password", { exact: true }).fill("not mine");
     await two.page.getByLabel("New password", { exact: true }).fill("quite another set of words");
     await by(two.page.locator("#change-password"), "Change password").click();
-    await two.page.locator('#change-password [data-wrong="currentPassword"]').filter({ hasText: "not your password" }).waitFor();
+    await two.page.locator('#change-password [data-wrong="currentPassword"]').filter({ hasText: "password is incorrect" }).waitFor();
     await two.page.getByLabel("Current password", { exact: true }).fill(facts.password);
     await two.page.getByLabel("New password", { exact: true }).fill("short");
     await by(two.page.locator("#change-password"), "Change password").click();
@@ -209,7 +209,7 @@ const walks = {
     await see(two.page, "change-password");
     await two.page.getByLabel("New password", { exact: true }).fill("quite another set of words");
     await by(two.page.locator("#change-password"), "Change password").click();
-    await two.page.getByText("The password is changed.").waitFor();
+    await two.page.getByText("Password changed.").waitFor();
     await by(two.page, "Sign out").first().click();
     await two.page.getByText("You are signed out.").waitFor();
     await signIn(two.page, "carol@example.com", "quite another set of words", "/auth/login?next=/account/security");
@@ -223,23 +223,23 @@ const walks = {
     const { context, page, complaints } = await somebody(browser, base);
     await signIn(page, "erin@example.com", facts.password, "/auth/login?next=/account/security");
     await at(page, "/account/security");
-    await by(page, "Add an app").click();
+    await by(page, "Add authenticator app").click();
     await page.locator("#enrol-app svg").waitFor();
     const secret = await page.locator("[data-secret]").textContent();
     await page.getByLabel("Code", { exact: true }).fill(code(secret));
-    await by(page, "Turn on").click();
-    await by(page, "I have kept them").click();
+    await by(page, "Verify and add").click();
+    await by(page, "I saved the codes").click();
     // An administrator's token: the dialog comes on top of the other.
-    await by(page, "New token").click();
+    await by(page, "Add token").click();
     await page.locator("#token-name").fill("Everything");
     await page.locator("#new-token").getByText("admin:tenant").click();
-    await by(page, "Make the token").click();
-    await page.getByText("to make a token that acts as an administrator").waitFor();
-    await page.getByLabel("Code from your app").fill("000000");
+    await by(page, "Create token").click();
+    await page.getByText("to create an administrator token").waitFor();
+    await page.getByLabel("Code from your authenticator app").fill("000000");
     await by(page, "Confirm").click();
-    await page.getByText("This code is wrong, or was used already").waitFor();
+    await page.getByText("That code is incorrect or was already used").waitFor();
     await see(page, "step-up-code");
-    await page.getByLabel("Code from your app").fill(code(secret, 1));
+    await page.getByLabel("Code from your authenticator app").fill(code(secret, 1));
     await by(page, "Confirm").click();
     await page.getByText("Your new token").waitFor();
     const token = await page.locator("[data-token]").textContent();
@@ -256,13 +256,13 @@ const walks = {
     await signIn(page, "frank@example.com", facts.password, "/auth/login?next=/account/security");
     await at(page, "/account/security");
     await by(page, "Add a passkey").click();
-    await by(page, "I have kept them").click();
+    await by(page, "I saved the codes").click();
     await by(page, "Change password").first().click();
     await page.getByLabel("Current password", { exact: true }).fill(facts.password);
     await page.getByLabel("New password", { exact: true }).fill("nine small wooden boats");
     await by(page.locator("#change-password"), "Change password").click();
     await by(page, "Confirm").click();
-    await page.getByText("The password is changed.").waitFor();
+    await page.getByText("Password changed.").waitFor();
     await by(page, "Remove Passkey").click();
     await see(page, "remove");
     await by(page.locator("#sure"), "Remove").click();
@@ -278,12 +278,12 @@ const walks = {
     await page.goto(facts.invitation.replace(/^.*\/auth/, "/auth"));
     await see(page, "link");
     await page.getByLabel("New password", { exact: true }).fill("password");
-    await by(page, "Set the password and sign in").click();
+    await by(page, "Set password and sign in").click();
     await page.locator('[data-step="link"] [data-wrong="password"]').filter({ hasText: /./ }).waitFor();
     await page.getByLabel("New password", { exact: true }).fill("eleven grey herons");
     await by(page, "Show new password").click();
     assert.equal(await page.getByLabel("New password", { exact: true }).getAttribute("type"), "text");
-    await by(page, "Set the password and sign in").click();
+    await by(page, "Set password and sign in").click();
     await at(page, "/auth/enrol");
     await see(page, "enrol");
     // Nothing else is open meanwhile.
@@ -291,9 +291,9 @@ const walks = {
     await at(page, "/auth/enrol");
     await page.locator("[data-act=add-passkey]").click();
     await page.getByText("Your recovery codes").waitFor();
-    await by(page, "I have kept them").click();
+    await by(page, "I saved the codes").click();
     await at(page, "/account/security");
-    assert.equal(await page.getByText("Add an app").count(), 0, "the organisation takes passkeys alone");
+    assert.equal(await page.getByText("Add authenticator app").count(), 0, "the organization accepts only passkeys");
     await see(page, "security-strict");
     // The link is spent. The authenticator would otherwise answer the sign-in page's own offer and sign in again.
     await device.offered(false);
@@ -301,8 +301,8 @@ const walks = {
     await page.getByText("You are signed out.").waitFor();
     await page.goto(facts.invitation.replace(/^.*\/auth/, "/auth"));
     await page.getByLabel("New password", { exact: true }).fill("eleven grey herons");
-    await by(page, "Set the password and sign in").click();
-    await page.getByText("This link has expired").waitFor();
+    await by(page, "Set password and sign in").click();
+    await page.getByText("This link was used").waitFor();
     await see(page, "link-spent");
     assert.deepEqual(complaints, []);
     await context.close();
@@ -318,7 +318,7 @@ const walks = {
     // To the telephone, or another tab, and back.
     await page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
     await page.getByLabel("Code", { exact: true }).fill(code(secret));
-    await by(page, "Turn on").click();
+    await by(page, "Verify and add").click();
     await page.getByText("Your recovery codes").waitFor();
     // Loaded again, the page asks for nothing any more.
     await page.goto("/auth/enrol?next=/account/security");
@@ -338,18 +338,18 @@ const walks = {
   "one address in two organisations, and what a reset leaves to say": async () => {
     const { context, page, complaints } = await somebody(browser, base);
     await signIn(page, "both@example.com", facts.password, "/auth/login?next=/account/security");
-    await page.getByText("Which organisation?").waitFor();
-    await see(page, "which-organisation");
+    await page.getByText("Choose an organization").waitFor();
+    await see(page, "which-organization");
     await by(page, "Strict").click();
     await at(page, "/auth/enrol");
     await signIn(page, "both@example.com", facts.password, "/auth/login?tenant=acme&next=/account/security");
     await at(page, "/account/security");
     await page.goto(facts.reset.replace(/^.*\/auth/, "/auth"));
     await page.getByLabel("New password", { exact: true }).fill("seven slow green rivers");
-    await by(page, "Set the password and sign in").click();
-    await page.getByText("An administrator has reset your password").waitFor();
+    await by(page, "Set password and sign in").click();
+    await page.getByText("An administrator reset your password").waitFor();
     await see(page, "notice");
-    await page.getByText("Go on", { exact: true }).last().click();
+    await page.getByText("Continue", { exact: true }).last().click();
     await at(page, "/account/security");
     assert.deepEqual(complaints, []);
     await context.close();
@@ -379,7 +379,7 @@ const walks = {
     await page.getByText("2 users with").waitFor();
     await save.click();
     await confirm();
-    await page.getByText("Nobody could come in").waitFor();
+    await page.getByText("This policy would block everybody").waitFor();
     await see(page, "network-lockout");
 
     // Adding a range keeps the unsaved policy form.
@@ -405,7 +405,7 @@ const walks = {
     await see(page, "network-remove");
     await by(page.locator("#sure"), "Remove").click();
     await confirm();
-    await page.locator("#sure").getByText("Nobody could come in").waitFor();
+    await page.locator("#sure").getByText("This policy would block everybody").waitFor();
     await by(page.locator("#sure"), "Cancel").click();
     await by(page, "Add range").click();
     await page.getByLabel("Address range", { exact: true }).fill("198.51.100.0/24");
@@ -510,7 +510,7 @@ const walks = {
     await ivan.context.close();
   },
 
-  "an administrator adds a webhook, tests it, sends again what failed, and changes its secret": async () => {
+  "an administrator adds a webhook, tests it, retries a delivery and rotates the secret": async () => {
     await webhooks(await administrator(), see, by);
   },
 

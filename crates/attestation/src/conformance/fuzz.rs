@@ -13,7 +13,7 @@ use crate::{
 /// If an unsigned document is accepted, or if more is proved than the payload says.
 pub fn mds(data: &[u8]) {
     let signer = Signer::fido();
-    assert!(signer.is_ok(), "the root that is built in can be read");
+    assert!(signer.is_ok(), "the built-in root certificate is valid");
     if let Ok(signer) = signer {
         assert!(mds::read(data, &signer, Timestamp::from_unix_millis(1_800_000_000_000)).is_err());
     }

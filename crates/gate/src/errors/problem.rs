@@ -133,7 +133,8 @@ impl Problem {
     /// 401: the operation requires a step-up with this purpose.
     pub(crate) fn step_up_required(purpose: &stepup::Purpose) -> Self {
         let message = format!(
-            "a fresh proof is needed for {}: run the step-up flow and repeat with X-StepUp-Token",
+            "This operation requires a step-up with purpose {}. Complete it, then repeat the request with \
+             X-StepUp-Token.",
             purpose.name
         );
         let challenge = HeaderValue::from_str(&format!("StepUp purpose={}", purpose.name));
@@ -147,7 +148,7 @@ impl Problem {
 
     /// 401: the step-up token is not valid for this request.
     pub(crate) fn step_up_invalid(invalid: stepup::Invalid) -> Self {
-        let message = format!("{invalid}: prove again who you are");
+        let message = format!("Repeat the step-up: {invalid}.");
         Self { reason: Some(invalid.reason().into()), ..Self::new(Code::StepUpInvalid, message) }
     }
 

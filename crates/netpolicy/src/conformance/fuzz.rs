@@ -13,10 +13,10 @@ pub fn cidr(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let Ok(range) = text.parse::<Cidr>() else { return };
     let written = range.to_string();
-    assert_eq!(written.parse(), Ok(range), "{text} is written {written}");
-    assert!(!text.contains([' ', '+', '%', '-']), "{text} is strict");
+    assert_eq!(written.parse(), Ok(range), "{text} is displayed as {written}");
+    assert!(!text.contains([' ', '+', '%', '-']), "{text} contains a character that is not allowed");
     assert!(range.contains(range.first()));
-    assert_eq!(range.first(), range.first().to_canonical(), "{text} is of one kind");
+    assert_eq!(range.first(), range.first().to_canonical(), "{text} mixes address families");
     for address in near(range) {
         assert_eq!(range.contains(address), holds(range, address), "{range} and {address}");
     }
@@ -70,13 +70,13 @@ pub fn proxies(data: &[u8]) {
         assert_eq!(
             proxies.client(Some(client), lines()),
             Some(client),
-            "a stranger's word counts for nothing"
+            "headers of an untrusted peer are ignored"
         );
         if let Some(found) = proxies.client(Some(proxy), lines()) {
-            assert!(trusted.iter().all(|range| !range.contains(&found)), "{found} is a proxy");
+            assert!(trusted.iter().all(|range| !range.contains(&found)), "{found} is a trusted proxy");
             assert_eq!(found, found.to_canonical());
         }
         let behind = proxies.client(Some(proxy), lines().chain([added.as_bytes()]));
-        assert_eq!(behind, Some(client).filter(|_| is_text), "the proxy's own line is the last");
+        assert_eq!(behind, Some(client).filter(|_| is_text), "the address that the proxy appended counts");
     }
 }

@@ -1,5 +1,5 @@
 //! The test suite for implementations of [`NetworkPolicyStore`], and the fuzz targets.
-#![expect(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a suite speaks by panicking")]
+#![expect(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a conformance suite fails by panicking")]
 
 pub mod fuzz;
 
@@ -12,7 +12,7 @@ use crate::{Cidr, Mode, NetworkPolicyStore, Rule, Settings};
 /// # Errors
 /// If storage fails.
 pub async fn store(ctx: &Ctx, store: &mut dyn NetworkPolicyStore) -> StoreResult<()> {
-    assert_eq!(store.network_settings().await?, Settings::default(), "nothing was set");
+    assert_eq!(store.network_settings().await?, Settings::default(), "no policy has been set");
     assert_eq!(store.network_policy().await?, (Settings::default(), Vec::new()));
     let settings = Settings { mode: Mode::Allowlist, admin_bypass: false, ..Settings::default() };
     store.set_network_settings(&settings).await?;
@@ -28,7 +28,10 @@ pub async fn store(ctx: &Ctx, store: &mut dyn NetworkPolicyStore) -> StoreResult
     let (office, home) = (rule("203.0.113.0/24", "Office"), rule("2001:db8::/48", "Home"));
     assert!(store.insert_network_rule(&office).await?);
     assert!(store.insert_network_rule(&home).await?);
-    assert!(!store.insert_network_rule(&rule("203.0.113.0/24", "Again")).await?, "ranges are unique");
+    assert!(
+        !store.insert_network_rule(&rule("203.0.113.0/24", "Again")).await?,
+        "an existing range cannot be inserted again"
+    );
     assert_eq!(store.count_network_rules().await?, 2);
     let ids = |rules: &[Rule]| rules.iter().map(|rule| rule.id.to_string()).collect::<Vec<_>>();
     let mut both = vec![office.clone(), home.clone()];
@@ -41,6 +44,6 @@ pub async fn store(ctx: &Ctx, store: &mut dyn NetworkPolicyStore) -> StoreResult
     assert!(store.network_rules().await?.contains(&renamed));
     store.delete_network_rule(&office.id).await?;
     assert_eq!(store.network_rules().await?, [home]);
-    assert!(store.insert_network_rule(&office).await?, "its range is free again");
+    assert!(store.insert_network_rule(&office).await?, "the range of a deleted rule is free");
     Ok(())
 }

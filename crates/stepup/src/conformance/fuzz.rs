@@ -37,5 +37,5 @@ pub fn token(data: &[u8]) {
     let (keys, genuine) = &*GENUINE;
     let Ok(text) = std::str::from_utf8(data) else { return };
     let read = Claims::read(keys, text);
-    assert_eq!(read.is_ok(), text == genuine, "{text:?} is read as {read:?}");
+    assert_eq!(read.is_ok(), text == genuine, "{text:?} is parsed as {read:?}");
 }

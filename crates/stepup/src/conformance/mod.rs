@@ -1,5 +1,5 @@
 //! The test suite for implementations of [`StepUpStore`], and the fuzz target.
-#![expect(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a suite speaks by panicking")]
+#![expect(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a conformance suite fails by panicking")]
 
 pub mod fuzz;
 
@@ -30,7 +30,11 @@ pub async fn store(ctx: &Ctx, store: &mut dyn StepUpStore) {
 
     let first = grant(ctx, &ada, "one", "SEAL");
     store.insert_grant(&first).await.unwrap();
-    assert_eq!(store.freshest_grant(&ada, "SEAL", ctx.now).await.unwrap(), Some(first.clone()), "as it was");
+    assert_eq!(
+        store.freshest_grant(&ada, "SEAL", ctx.now).await.unwrap(),
+        Some(first.clone()),
+        "the stored grant equals the inserted one"
+    );
     for (user, purpose, now) in
         [(&bob, "SEAL", ctx.now), (&ada, "SHIP", ctx.now), (&ada, "SEAL", first.expires_at)]
     {
