@@ -123,7 +123,7 @@ export async function sso({ page, complaints, confirm }, see, by, stranger, sign
   await page.goto(`/settings/sso?provider=${own}`);
   await by(page, "Rotate certificate").click();
   await by(page.locator("#sure"), "Rotate").click();
-  await page.getByText("to change through whom people sign in").waitFor();
+  await page.getByText("to change SSO connections and domains").waitFor();
   await confirm();
   await shows("Rotation in progress");
   assert.equal(await page.locator("[data-ours] > li").count(), 2);
@@ -237,14 +237,14 @@ async function somebodySignsIn({ context, page, complaints }, other, see, by, si
   const policy = between.headers()["content-security-policy"];
   assert.ok(policy.includes(`form-action ${new URL(other.sso).origin};`), policy);
   assert.equal(between.headers()["cache-control"], "no-store");
-  await by(page, "Go on to Elsewhere").waitFor();
+  await by(page, "Continue to Elsewhere").waitFor();
   await see(page, "saml-post");
   await page.unrouteAll();
-  await by(page, "Go on to Elsewhere").click();
+  await by(page, "Continue to Elsewhere").click();
   await page.getByText("SAML_REFUSED").waitFor();
   await page.getByText("an administrator of Works").waitFor();
   await see(page, "saml-refused");
-  await by(page, "Copy code and reference number").click();
+  await by(page, "Copy error code and reference").click();
   assert.match(await page.evaluate(() => navigator.clipboard.readText()), /^SAML_REFUSED req_/);
   await page.getByRole("link", { name: "Try again" }).click();
   await at("/auth/login");
@@ -253,7 +253,7 @@ async function somebodySignsIn({ context, page, complaints }, other, see, by, si
   other.answer.elsewhere = other.metadata;
   await page.goto("/auth/login?tenant=works");
   await go().click();
-  await page.getByText("The browser has stopped here").waitFor();
+  await page.getByText("The browser blocked the redirect").waitFor();
   assert.match(complaints.splice(0).join(), /^Sending form data to .* violates the following Content Security Policy/);
   await see(page, "saml-post-stopped");
   delete other.answer.elsewhere;
@@ -266,23 +266,23 @@ async function somebodySignsIn({ context, page, complaints }, other, see, by, si
   await at("/account/security");
   await page.locator(".head").getByText("kim@corp.example").waitFor();
   await by(page, "Add a passkey").click();
-  await by(page, "I have kept them").click();
+  await by(page, "I saved the codes").click();
   await by(page, "Sign out").first().click();
   await page.getByText("You are signed out.").waitFor();
   await page.goto("/auth/login?tenant=works&next=/account/security");
   await go().click();
-  await page.getByText("Your passkey", { exact: true }).waitFor();
+  await page.getByText("Use your passkey", { exact: true }).waitFor();
   assert.ok(!page.url().includes("kim"));
   // Loaded again, the page goes on where it was.
   await page.reload();
-  await by(page, "Use the passkey").click();
+  await by(page, "Use passkey").click();
   await at("/account/security");
 
   // A password is taken still.
   await by(page, "Sign out").first().click();
   await page.getByText("You are signed out.").waitFor();
   await signIn(page, "kim@corp.example");
-  await page.getByText("Your passkey", { exact: true }).waitFor();
+  await page.getByText("Use your passkey", { exact: true }).waitFor();
   assert.deepEqual(complaints, []);
   await context.close();
 }

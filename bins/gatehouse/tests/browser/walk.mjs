@@ -302,7 +302,7 @@ const walks = {
     await page.goto(facts.invitation.replace(/^.*\/auth/, "/auth"));
     await page.getByLabel("New password", { exact: true }).fill("eleven grey herons");
     await by(page, "Set password and sign in").click();
-    await page.getByText("This link was used").waitFor();
+    await page.getByText("This link has expired").waitFor();
     await see(page, "link-spent");
     assert.deepEqual(complaints, []);
     await context.close();

@@ -267,7 +267,7 @@ export async function webhooks({ page, complaints, confirm }, see, by) {
   // Remove the webhook.
   await page.goto(`${own}&view=settings`);
   await by(page, "Remove webhook").click();
-  await page.getByText("You cannot undo this.").waitFor();
+  await page.getByText("This cannot be undone.").waitFor();
   await see(page, "webhook-remove");
   await by(page.locator("#sure"), "Remove").click();
   await shows("Webhook removed.");
