@@ -201,7 +201,7 @@ export async function sso({ page, complaints, confirm }, see, by, stranger, sign
   await shows("The identity provider is removed.");
   await shows("Nobody signs in from elsewhere yet");
   await page.goto(`/settings/sso?provider=${own}`);
-  await shows("There is nothing here");
+  await shows("Page not found");
   await page.goto("/settings/sso");
   other.close();
   assert.deepEqual(complaints, []);

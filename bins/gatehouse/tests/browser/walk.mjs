@@ -388,7 +388,7 @@ const walks = {
     await page.getByLabel("Label").first().fill("This machine <b>");
     await by(page, "Add").click();
     await confirm();
-    await page.getByText("the range is written 127.0.0.0/8").waitFor();
+    await page.getByText("write 127.0.0.0/8").waitFor();
     await see(page, "network-add");
     await page.getByText("Use my address, 127.0.0.1").click();
     await by(page, "Add").click();
@@ -753,14 +753,14 @@ const walks = {
     await signIn(page, "dave@example.com", facts.password, "/auth/login?next=https://evil.example/");
     await at(page, "/account/security");
     await page.goto("/no/such/page");
-    await page.getByText("There is nothing here").waitFor();
+    await page.getByText("Page not found").waitFor();
     await see(page, "nothing");
     await page.goto("/developers");
     await see(page, "developers");
     // The same server under another name.
     const elsewhere = base.replace("localhost", "127.0.0.1");
     await page.goto(`${elsewhere}/auth/login`);
-    await page.getByText("This server expects to be opened at").waitFor();
+    await page.locator("#elsewhere").getByText("This page was opened under a different address.").waitFor();
     await see(page, "elsewhere");
     assert.ok(count("/api/auth/passkey/options", 403) <= 3, "what is refused is not asked again and again");
     assert.deepEqual(complaints, []);

@@ -273,7 +273,7 @@ export async function webhooks({ page, complaints, confirm }, see, by) {
   await shows("Webhook removed.");
   await shows("No webhooks yet");
   await page.goto(own);
-  await shows("There is nothing here");
+  await shows("Page not found");
   await page.goto("/settings/webhooks");
   receiver.close();
   assert.deepEqual(complaints, []);
