@@ -19,8 +19,8 @@ export async function refresh(parts) {
     const drawn = new DOMParser().parseFromString(await answer.text(), "text/html");
     for (const part of $$("[data-part]")) {
       if (parts && !parts.includes(part.dataset.part)) continue;
-      const anew = $(`[data-part="${part.dataset.part}"]`, drawn);
-      if (anew) part.replaceChildren(...anew.childNodes);
+      const replacement = $(`[data-part="${part.dataset.part}"]`, drawn);
+      if (replacement) part.replaceChildren(...replacement.childNodes);
     }
     localise();
   } catch {

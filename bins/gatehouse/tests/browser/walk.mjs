@@ -302,7 +302,7 @@ const walks = {
     await page.goto(facts.invitation.replace(/^.*\/auth/, "/auth"));
     await page.getByLabel("New password", { exact: true }).fill("eleven grey herons");
     await by(page, "Set password and sign in").click();
-    await page.getByText("This link was used").waitFor();
+    await page.getByText("This link has expired or was already used").waitFor();
     await see(page, "link-spent");
     assert.deepEqual(complaints, []);
     await context.close();
@@ -399,7 +399,7 @@ const walks = {
     await page.getByText("Policy saved.").waitFor();
     assert.ok(await page.getByLabel("Only from these ranges").isChecked());
 
-    // The last range cannot be removed, and blocking one's own address requires a confirmation.
+    // The last range cannot be removed, and blocking the current address requires a confirmation.
     await page.getByRole("button", { name: /^Remove This machine/ }).click();
     await page.getByText("2 users with").waitFor();
     await see(page, "network-remove");
