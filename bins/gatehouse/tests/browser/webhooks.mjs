@@ -231,7 +231,7 @@ export async function webhooks({ page, complaints, confirm }, see, by) {
   await by(page.locator("#sure"), "Complete rotation").click();
   await page.getByText("to rotate a webhook's signing secret").waitFor();
   await confirm();
-  await shows("Only the new secret signs.");
+  await shows("Rotation completed.");
   receiver.came.splice(0);
   await by(page, "Send test").click();
   await shows("The receiver accepted the event.");
