@@ -11,7 +11,7 @@ use crate::Env;
 static BASE32: LazyLock<Encoding> = LazyLock::new(|| {
     let mut spec = Specification::new();
     spec.symbols.push_str("0123456789abcdefghjkmnpqrstvwxyz");
-    #[expect(clippy::expect_used, reason = "a constant alphabet, covered by every test that makes an id")]
+    #[expect(clippy::expect_used, reason = "a constant alphabet, covered by every test that creates an ID")]
     spec.encoding().expect("the alphabet has 32 distinct symbols")
 });
 

@@ -12,7 +12,7 @@ use crate::Env;
 /// let arrived = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 /// let trace = TraceContext::continued(arrived, None, &SystemEnv::default()).unwrap();
 /// assert_eq!(trace.trace_id(), "4bf92f3577b34da6a3ce929d0e0e4736");
-/// // What goes out names us, not whom we were called by.
+/// // The outgoing header names our span, not the caller's.
 /// assert!(trace.traceparent().ends_with("-01") && !trace.traceparent().contains("00f067aa0ba902b7"));
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]

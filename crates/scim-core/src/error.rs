@@ -86,16 +86,16 @@ pub enum Error {
     #[error("{0}")]
     TooMany(String),
     /// The cursor is invalid or belongs to another query.
-    #[error("cursor: is not one that this query was answered with")]
+    #[error("cursor: does not belong to this query; start again without a cursor")]
     InvalidCursor,
     /// A unique value belongs to another resource.
-    #[error("{attribute}: another one of this tenant has this value")]
+    #[error("{attribute}: this value is already taken in this tenant")]
     Uniqueness {
         /// Name of the attribute.
         attribute: &'static str,
     },
     /// No resource has this id.
-    #[error("there is no resource with this id")]
+    #[error("There is no resource with this ID.")]
     NotFound,
     /// The database failed.
     #[error(transparent)]
@@ -112,8 +112,9 @@ impl From<StoreError> for Error {
             StoreError::Taken(key) if key.contains("group") => Self::Uniqueness { attribute: "displayName" },
             StoreError::Taken(_) => Self::Uniqueness { attribute: "userName" },
             StoreError::ScanTooLong(limit) => Self::TooMany(format!(
-                "the search was stopped after {} s. Compare an indexed attribute with eq: id, userName, externalId or \
-                 emails.value of users; id, displayName or externalId of groups. Or read the list by cursor",
+                "The search took longer than {} s. Compare an indexed attribute with eq: id, userName, \
+                 externalId or emails.value of users; id, displayName or externalId of groups. Or read the list \
+                 by cursor.",
                 limit.as_secs()
             )),
             other => Self::Store(other),
@@ -128,7 +129,7 @@ impl Error {
 
     /// Returns the error for a member that is not a user of the tenant, named by its position or id.
     pub(crate) fn no_such_member(which: &str) -> Self {
-        Self::invalid("members", format!("{which} is the id of no user"))
+        Self::invalid("members", format!("{which} is not the ID of a user"))
     }
 
     /// Returns the HTTP status of the error.

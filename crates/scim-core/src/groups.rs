@@ -57,8 +57,8 @@ pub async fn list(
     let members = store.members(&ids, limit).await?;
     if ids.len() > 1 && members.len() > MAX_MEMBERSHIPS as usize {
         let problem = format!(
-            "members: these groups have more than {MAX_MEMBERSHIPS}; ask for fewer groups by count, or \
-             without them by excludedAttributes=members"
+            "members: these groups have more than {MAX_MEMBERSHIPS} members; request fewer groups with count, or \
+             omit members with excludedAttributes=members"
         );
         return Err(Error::TooMany(problem));
     }

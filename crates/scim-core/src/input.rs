@@ -88,7 +88,7 @@ pub(crate) fn only<'a>(body: &'a Map<String, Value>, name: &str) -> Result<Optio
 pub(crate) fn refuse_large(attributes: &Map<String, Value>, most: usize) -> Result<(), Error> {
     let size: usize = attributes.values().map(size).sum();
     if size > most {
-        return Err(Error::invalid("user", format!("at most {MAX_SIZE} bytes of attributes are kept")));
+        return Err(Error::invalid("user", format!("send at most {MAX_SIZE} bytes of attributes")));
     }
     Ok(())
 }
@@ -152,7 +152,7 @@ pub(crate) fn multiple(attribute: &Attribute, value: &Value, path: &str) -> Resu
         read.retain(|element| element.get("value").is_some());
     }
     if read.iter().filter(|value| value.get("primary") == Some(&Value::Bool(true))).count() > 1 {
-        return Err(Error::invalid(path, "at most one value is primary"));
+        return Err(Error::invalid(path, "mark at most one value as primary"));
     }
     Ok((!read.is_empty()).then_some(Value::Array(read)))
 }
@@ -165,7 +165,7 @@ pub(crate) fn elements(attribute: &Attribute, value: &Value, path: &str) -> Resu
         _ => return Err(Error::invalid(path, "must be an array")),
     };
     if values.len() > MAX_VALUES {
-        return Err(Error::invalid(path, format!("at most {MAX_VALUES} values are kept")));
+        return Err(Error::invalid(path, format!("send at most {MAX_VALUES} values")));
     }
     let mut read = Vec::with_capacity(values.len());
     for (index, value) in values.iter().enumerate() {
@@ -206,7 +206,7 @@ pub(crate) fn single(attribute: &Attribute, value: &Value, path: &str) -> Result
 fn text(attribute: &Attribute, value: &Value, path: &str) -> Result<Value, Error> {
     let Value::String(text) = value else { return Err(Error::invalid(path, "must be a string")) };
     if text.chars().count() > attribute.max_length {
-        return Err(Error::invalid(path, format!("at most {} characters are kept", attribute.max_length)));
+        return Err(Error::invalid(path, format!("send at most {} characters", attribute.max_length)));
     }
     if text.contains('\0') {
         return Err(Error::invalid(path, "must not contain the character U+0000"));
@@ -227,7 +227,7 @@ fn boolean(value: &Value, path: &str) -> Result<Value, Error> {
 fn address(email: &Map<String, Value>, path: &str) -> Result<(), Error> {
     match email.get("value").and_then(Value::as_str) {
         Some(value) if value.parse::<kernel::Email>().is_err() => {
-            Err(Error::invalid(format!("{path}.value"), "must be an e-mail address such as ada@example.com"))
+            Err(Error::invalid(format!("{path}.value"), "must be an email address such as ada@example.com"))
         }
         _ => Ok(()),
     }
@@ -306,7 +306,7 @@ mod tests {
         assert_eq!(problem(&json!({ "emails": {} })), "emails: must be an array");
         assert_eq!(
             problem(&json!({ "emails": [{}, { "value": "ada" }] })),
-            "emails[1].value: must be an e-mail address such as ada@example.com"
+            "emails[1].value: must be an email address such as ada@example.com"
         );
         assert_eq!(problem(&json!({ "externalId": true })), "externalId: must be a string");
         assert_eq!(problem(&json!({ "title": "a\u{0}b" })), "title: must not contain the character U+0000");
@@ -323,16 +323,13 @@ mod tests {
         let addresses = vec![json!({ "formatted": long, "streetAddress": long }); 20];
         assert_eq!(
             problem(&json!({ "addresses": addresses })),
-            "user: at most 65536 bytes of attributes are kept"
+            "user: send at most 65536 bytes of attributes"
         );
         let two =
             json!({ "emails": [{ "value": "a@b", "primary": true }, { "value": "c@d", "primary": true }] });
-        assert_eq!(problem(&two), "emails: at most one value is primary");
-        assert_eq!(
-            problem(&json!({ "userName": "é".repeat(257) })),
-            "userName: at most 256 characters are kept"
-        );
-        assert_eq!(problem(&json!({ "roles": vec![json!("x"); 101] })), "roles: at most 100 values are kept");
+        assert_eq!(problem(&two), "emails: mark at most one value as primary");
+        assert_eq!(problem(&json!({ "userName": "é".repeat(257) })), "userName: send at most 256 characters");
+        assert_eq!(problem(&json!({ "roles": vec![json!("x"); 101] })), "roles: send at most 100 values");
         assert!(problem(&json!([])).starts_with("the body must be a JSON object"));
     }
 }

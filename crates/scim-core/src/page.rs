@@ -264,7 +264,7 @@ mod tests {
         let start =
             |text: &str, query| Page::parse(None, None, Some(text), query).map(|page| page.start).ok();
         assert_eq!(start(&text, 7), Some(Start::After(cursor)));
-        assert_eq!(start(&text, 0), None, "of another query");
+        assert_eq!(start(&text, 0), None, "the cursor belongs to another query");
         assert_eq!(start("", 0), Some(Start::First));
         let print = |last: &str, total| Cursor { last: last.into(), total }.print(0);
         for odd in [

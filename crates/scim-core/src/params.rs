@@ -122,7 +122,7 @@ fn text(body: &Map<String, Value>, name: &str) -> Result<Option<String>, Error> 
         None => Ok(None),
         Some(Value::String(text)) => Ok(Some(text.clone())),
         Some(Value::Number(number)) if name != "filter" => Ok(Some(whole(number))),
-        Some(_) => Err(Error::invalid(name, "does not have the right type")),
+        Some(_) => Err(Error::invalid(name, "has the wrong type")),
     }
 }
 

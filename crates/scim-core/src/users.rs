@@ -59,8 +59,8 @@ pub async fn list(
     let found = store.find_users(query, groups).await?;
     if found.cut {
         let problem = format!(
-            "groups: these users are in more than {MAX_MEMBERSHIPS}; ask for fewer users by count, or without \
-             them by excludedAttributes=groups"
+            "groups: these users have more than {MAX_MEMBERSHIPS} memberships; request fewer users with count, \
+             or omit groups with excludedAttributes=groups"
         );
         return Err(Error::TooMany(problem));
     }

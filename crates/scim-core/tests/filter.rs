@@ -1,5 +1,5 @@
 //! Filters: accepted and rejected input, limits, and the round trip through printing.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "tests speak by panicking")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 
 use kernel::Timestamp;
 use scim_core::{
@@ -93,20 +93,20 @@ fn filters_match_as_specified() {
 #[test]
 fn invalid_filters_are_refused_with_a_reason() {
     for (filter, part) in [
-        ("", "ends where an attribute should be"),
-        ("userName", "an operator should follow"),
-        ("userName eq", "ends where a value should be"),
+        ("", "expected an attribute, but the text ends"),
+        ("userName", "expected an operator"),
+        ("userName eq", "expected a value, but the text ends"),
         ("userName eq ada", "a string in quotes"),
-        (r#"userName eq "ada"#, "has no end"),
-        (r#"userName is "ada""#, "operator is is not known"),
-        (r#"userName eq "\ud800""#, "is not JSON"),
+        (r#"userName eq "ada"#, "is not closed"),
+        (r#"userName is "ada""#, "unknown operator is"),
+        (r#"userName eq "\ud800""#, "not a valid JSON string"),
         (r#"userName eq "a\u0000""#, "U+0000"),
-        (r#"shoeSize eq "7""#, "shoeSize is not known"),
-        (r#"urn:x:User:title eq "7""#, "is not known"),
-        (r#"password eq "x""#, "is not known"),
-        (r#"groups.$ref eq "x""#, "is not known"),
-        ("meta.location pr", "is not known"),
-        (r#"name eq "Ada""#, "has several parts"),
+        (r#"shoeSize eq "7""#, "unknown attribute shoeSize"),
+        (r#"urn:x:User:title eq "7""#, "unknown attribute"),
+        (r#"password eq "x""#, "unknown attribute"),
+        (r#"groups.$ref eq "x""#, "unknown attribute"),
+        ("meta.location pr", "unknown attribute"),
+        (r#"name eq "Ada""#, "has sub-attributes"),
         ("active gt true", "cannot be compared"),
         ("active eq 1", "true or false"),
         (r#"meta.created co "2026""#, "cannot be compared"),
@@ -114,17 +114,17 @@ fn invalid_filters_are_refused_with_a_reason() {
         (r#"meta.created lt "9999-12-31T23:59:59-01:00""#, "a time such as"),
         ("userName eq 7", "a string in quotes"),
         ("userName co null", "null cannot be compared"),
-        (r#"userName eq "a" and"#, "ends where an attribute should be"),
-        (r#"userName eq "a" userName eq "b""#, "is not expected"),
-        (r#"(userName eq "a""#, "ends where ) should be"),
-        (r#"userName eq "a")"#, ") is not expected"),
-        (r#"not userName eq "a""#, "( after not should be"),
-        (r#"emails[type eq "a""#, "ends where ] should be"),
-        ("emails[emails[type pr]]", "is not known"),
-        (r#"userName[value eq "a"]"#, "no parts to select by"),
-        (r#"emails.value[value eq "a"]"#, "no parts to select by"),
-        (r#"emails[type pr] eq "x""#, "is not expected"),
-        (r#""a" eq userName"#, "a string stands where"),
+        (r#"userName eq "a" and"#, "expected an attribute, but the text ends"),
+        (r#"userName eq "a" userName eq "b""#, "unexpected userName"),
+        (r#"(userName eq "a""#, "expected ), but the text ends"),
+        (r#"userName eq "a")"#, "unexpected )"),
+        (r#"not userName eq "a""#, "expected ( after not"),
+        (r#"emails[type eq "a""#, "expected ], but the text ends"),
+        ("emails[emails[type pr]]", "unknown attribute"),
+        (r#"userName[value eq "a"]"#, "no sub-attributes to filter by"),
+        (r#"emails.value[value eq "a"]"#, "no sub-attributes to filter by"),
+        (r#"emails[type pr] eq "x""#, "unexpected eq"),
+        (r#""a" eq userName"#, "found a string"),
     ] {
         let error = Filter::parse(&USERS, filter).unwrap_err();
         assert!(matches!(error, Error::InvalidFilter(_)), "{filter}: {error:?}");

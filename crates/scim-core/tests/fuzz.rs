@@ -1,6 +1,6 @@
 //! Runs the fuzz targets on stable Rust: each corpus, then generated input for a limited time.
 //! libFuzzer runs the same targets with `cargo xtask fuzz TARGET`.
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests speak by panicking")]
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests fail by panicking")]
 
 use std::{
     path::Path,
@@ -78,7 +78,7 @@ fn feed(name: &str, target: fn(&[u8])) {
         assert!(outcome.is_ok(), "{name} panicked on {shown:?}");
         inputs += 1;
     }
-    println!("{name}: {inputs} inputs");
+    println!("{name}: {inputs} inputs tested");
     assert!(inputs > 1_000, "{inputs}");
 }
 

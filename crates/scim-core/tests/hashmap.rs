@@ -1,5 +1,5 @@
 //! Runs the `hashmap` example and sends it requests as an identity provider would.
-#![expect(clippy::unwrap_used, reason = "tests speak by panicking")]
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use std::{
     net::TcpListener,
@@ -31,7 +31,7 @@ fn send(method: &str, url: &str, body: &Value) -> Option<(u16, Value)> {
 #[test]
 fn the_example_serves_an_identity_provider() {
     let source = include_str!("../examples/hashmap.rs");
-    assert!(source.lines().count() <= 60, "the front page says 60 lines");
+    assert!(source.lines().count() <= 60, "the documentation says that the example has 60 lines");
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     // Cargo builds examples next to the tests.
     let program =
@@ -42,7 +42,7 @@ fn the_example_serves_an_identity_provider() {
     let config = loop {
         match send("GET", &format!("{root}/ServiceProviderConfig"), &Value::Null) {
             Some((200, config)) => break config,
-            _ => assert!(started.elapsed() < Duration::from_secs(10), "it does not answer"),
+            _ => assert!(started.elapsed() < Duration::from_secs(10), "the example does not respond"),
         }
     };
     assert_eq!(config["patch"]["supported"], true);

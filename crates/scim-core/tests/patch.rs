@@ -3,7 +3,7 @@
     clippy::unwrap_used,
     clippy::panic,
     clippy::needless_pass_by_value,
-    reason = "tests speak by panicking"
+    reason = "tests fail by panicking"
 )]
 
 use std::sync::Arc;
@@ -75,7 +75,7 @@ fn single_values_are_set_merged_and_removed() {
     let user = after(
         json!([{ "op": "remove", "path": "name.givenName" }, { "op": "remove", "path": "NAME.familyname" }]),
     );
-    assert_eq!(user["name"], Value::Null, "an object with nothing in it is not kept");
+    assert_eq!(user["name"], Value::Null, "an empty object is removed");
     assert_eq!(after(json!([{ "op": "remove", "path": ENTERPRISE }]))[ENTERPRISE], Value::Null);
 }
 
@@ -95,7 +95,7 @@ fn variants_of_names_and_values_are_accepted() {
     assert_eq!(user["emails"][2], json!({ "type": "other", "value": "ada@other.example" }));
     assert_eq!(user["phoneNumbers"], json!([{ "type": "mobile", "value": "+44 1" }]));
     let address = json!([{ "type": "work", "streetAddress": "1 Main St", "locality": "London" }]);
-    assert_eq!(user["addresses"], address, "several parts land in one value");
+    assert_eq!(user["addresses"], address, "sub-attributes of one filter belong to one value");
     assert_eq!(user[ENTERPRISE]["manager"], json!({ "value": "usr_7" }));
     assert_eq!(user["displayName"], "Ada L.");
 
@@ -133,14 +133,18 @@ fn multi_valued_attributes_are_added_replaced_and_removed() {
         { "value": "ADA@home.example", "type": "HOME", "display": "h" },
         { "value": "new@x.example", "primary": true },
     ]);
-    assert_eq!(user["emails"], expected, "one that is there is the same one, and one is primary");
+    assert_eq!(user["emails"], expected, "the existing value is updated, and only one value is primary");
 
     let user = after(json!([{ "op": "replace", "path": "emails", "value": { "value": "only@x.example" } }]));
     assert_eq!(user["emails"], json!([{ "value": "only@x.example" }]));
     let user = after(
         json!([{ "op": "replace", "path": "emails[type eq \"HOME\"]", "value": { "value": "h@x.example" } }]),
     );
-    assert_eq!(user["emails"][1], json!({ "type": "HOME", "value": "h@x.example" }), "replaced whole");
+    assert_eq!(
+        user["emails"][1],
+        json!({ "type": "HOME", "value": "h@x.example" }),
+        "the value is replaced as a whole"
+    );
     let user =
         after(json!([{ "op": "add", "path": "emails[type eq \"home\"]", "value": { "display": "h" } }]));
     assert_eq!(user["emails"][1], json!({ "value": "ada@home.example", "type": "home", "display": "h" }));
@@ -195,9 +199,9 @@ fn a_patch_with_too_much_work_is_refused() {
     let terms = vec!["formatted co \"~\""; 64].join(" or ");
     let mut operations = vec![json!({ "op": "add", "path": "addresses", "value": many })];
     operations.extend(vec![json!({ "op": "remove", "path": format!("addresses[{terms}]") }); 4]);
-    assert_eq!(refusal(json!(operations)).1, "user: at most 65536 bytes of attributes are kept");
+    assert_eq!(refusal(json!(operations)).1, "user: send at most 65536 bytes of attributes");
     operations.push(operations[1].clone());
-    assert_eq!(refusal(json!(operations)).1, "Operations: at most 256 comparisons are made at once");
+    assert_eq!(refusal(json!(operations)).1, "Operations: send at most 256 comparisons in one request");
 }
 
 #[test]
@@ -249,7 +253,7 @@ fn invalid_patches_are_refused() {
         (
             json!([{ "op": "add", "path": "emails[type eq", "value": "x" }]),
             "invalidFilter",
-            "ends where a value",
+            "expected a value",
         ),
         (
             json!([{ "op": "add", "path": "emails[shoe eq \"x\"].value", "value": "x" }]),
@@ -280,7 +284,7 @@ fn invalid_patches_are_refused() {
     assert!(Patch::read(&USERS, &json!({})).is_err());
     assert!(Patch::read(&USERS, &json!([])).is_err());
     let late = json!([{ "op": "replace", "path": "title", "value": "x" }, { "op": "replace", "path": "active", "value": 7 }]);
-    assert!(patched(&ada(), late).is_err(), "all or nothing");
+    assert!(patched(&ada(), late).is_err(), "a failing operation leaves the user unchanged");
     let odd = json!({ "SCHEMAS": 7, "operations": [{ "OP": "ADD", "Path": "title", "VALUE": "x" }] });
     assert!(ada().patched(&Patch::read(&USERS, &odd).unwrap()).is_ok());
 }

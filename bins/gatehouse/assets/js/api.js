@@ -1,9 +1,9 @@
-// The API, as the pages speak to it.
+// The API client of the pages.
 
-/** What stands before the sentence: where in the body it is wrong. */
+/** The prefix of an error message: the field of the request body that is invalid. */
 const PATH = /^([A-Za-z]+)(?:\[([0-9]+)\])?(?:\.[A-Za-z]+)*: /;
 
-/** What the server refused, or that it could not be asked. */
+/** An error response of the server, or a failed connection (status 0). */
 export class Refusal extends Error {
   constructor(status, body, retryAfter) {
     super(sentence(status, body, retryAfter));
@@ -12,7 +12,7 @@ export class Refusal extends Error {
     this.reason = body.reason ?? "";
     this.purpose = body.purpose ?? "";
     const [, field, index] = (status === 400 && PATH.exec(body.error ?? "")) || [];
-    /** The field that is meant, where one is, and which of its values. */
+    /** The invalid field, if any, and the index of the invalid value. */
     this.field = field ?? "";
     this.index = index === undefined ? undefined : Number(index);
   }
@@ -22,13 +22,13 @@ const wait = (seconds) =>
   seconds < 90 ? `${seconds} seconds` : seconds < 5400 ? `${Math.ceil(seconds / 60)} minutes` : `${Math.ceil(seconds / 3600)} hours`;
 
 function sentence(status, body, retryAfter) {
-  if (status === 0) return "The server cannot be reached. Look at your connection and try again.";
+  if (status === 0) return "The server cannot be reached. Check your connection and try again.";
   if (status === 429) return `Too many attempts. Try again in ${wait(Number(retryAfter) || 60)}.`;
   const text = (body.error ?? "Something went wrong").replace(PATH, "");
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
 }
 
-/** Asks and answers with what came back; throws a `Refusal`. */
+/** Sends a request and returns the response. Throws a `Refusal`. */
 export async function request(method, path, body, headers = {}) {
   let answer;
   try {
@@ -46,7 +46,7 @@ export async function request(method, path, body, headers = {}) {
   return answer;
 }
 
-/** Asks and answers with the body; throws a `Refusal`. */
+/** Sends a request and returns the body of the response. Throws a `Refusal`. */
 export async function call(...asked) {
   const answer = await request(...asked);
   return answer.json().catch(() => ({}));

@@ -78,7 +78,7 @@ function sayCalmly(...what) {
 }
 
 /** Creates a button that replaces the stored checkpoint with the current one. */
-function anew() {
+function trustButton() {
   const button = element("button", "Trust the current log");
   button.type = "button";
   button.className = "link";
@@ -91,7 +91,7 @@ function warn(text, before) {
   warning.replaceChildren(
     element("p", element("b", "The log does not match the one that you saw. "), text),
     element("p", "Someone tampered with it, or it was restored from a backup. Inform your security team before you do anything else."),
-    element("p", `You saw ${entries(before.size)} with the root hash `, element("code", before.root), ". ", anew()),
+    element("p", `You saw ${entries(before.size)} with the root hash `, element("code", before.root), ". ", trustButton()),
   );
   warning.hidden = false;
 }
@@ -113,7 +113,7 @@ async function compare(checkpoint, before) {
     sayCalmly(text);
   } catch (error) {
     if (error.status !== 404) throw error;
-    sayCalmly(`Cannot verify that the log only grew since you last looked on ${whole.format(new Date(before.at))}. ${error.message} `, anew());
+    sayCalmly(`Cannot verify that the log only grew since you last looked on ${whole.format(new Date(before.at))}. ${error.message} `, trustButton());
   }
 }
 

@@ -1,10 +1,10 @@
-// Pages that the server draws, and draws anew after a change.
+// Server-rendered pages, which are rendered again after a change.
 
 import { $, $$, localise, onSend, open, say } from "./page.js";
 
 /**
- * Puts what the server draws now in the place of what is shown, or of these parts, and the focus where it was. Never
- * fails, and answers whether it was done.
+ * Replaces all parts of the page, or only these, with the server's current rendering, and keeps the focus. Never throws;
+ * returns whether it succeeded.
  */
 export async function refresh(parts) {
   const held = document.activeElement?.closest("[data-act]");
@@ -19,12 +19,12 @@ export async function refresh(parts) {
     const drawn = new DOMParser().parseFromString(await answer.text(), "text/html");
     for (const part of $$("[data-part]")) {
       if (parts && !parts.includes(part.dataset.part)) continue;
-      const anew = $(`[data-part="${part.dataset.part}"]`, drawn);
-      if (anew) part.replaceChildren(...anew.childNodes);
+      const replacement = $(`[data-part="${part.dataset.part}"]`, drawn);
+      if (replacement) part.replaceChildren(...replacement.childNodes);
     }
     localise();
   } catch {
-    say("This page cannot be brought up to date. Load it again to see what is so now.");
+    say("This page could not be refreshed. Reload it to see the current state.");
     return false;
   }
   if (held && !held.isConnected) {
@@ -34,22 +34,22 @@ export async function refresh(parts) {
   return true;
 }
 
-/** What is known of the row that a button is in. */
+/** Returns the data of the row that contains the button. */
 export const of = (button) => button.closest("[data-id]").dataset;
 
-/** Does something to what is shown, which may be gone since. */
+/** Runs `work`. If the object was removed meanwhile, shows a message instead of an error. */
 export async function doing(work) {
   try {
     await work();
   } catch (error) {
     if (error.status !== 404) throw error;
-    say("It was gone already.");
+    say("It was already removed.");
   }
 }
 
 let agreed;
 
-/** Asks whether something is to be done, does it, and shows what is so afterwards. */
+/** Opens the confirmation dialog. After confirmation runs `work`, then `after`. */
 export function sure(question, consequence, yes, work, after = refresh) {
   const dialog = open("sure");
   $("[data-question]", dialog).textContent = question;

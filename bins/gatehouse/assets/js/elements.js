@@ -1,8 +1,8 @@
-// Elements that pages make themselves.
+// Elements that scripts create.
 
 import { element } from "./page.js";
 
-/** An element of this class. */
+/** Creates an element with this class. */
 export function classed(name, className, ...within) {
   const made = element(name, ...within);
   made.className = className;
@@ -11,7 +11,7 @@ export function classed(name, className, ...within) {
 
 export const badge = (text, kind = "") => classed("span", `badge ${kind}`.trim(), text);
 
-/** A button that does what is called so. */
+/** Creates a button with this `data-act`. */
 export function acting(act, text, label) {
   const button = classed("button", "quiet", text);
   button.type = "button";

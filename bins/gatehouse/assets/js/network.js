@@ -84,7 +84,7 @@ const policy = policyForm({
   describe,
   save: async (settings) => {
     const done = await acknowledged((known) =>
-      ask("PUT", path, known ? { ...settings, acknowledge: ["CALLER_NOT_COVERED"] } : settings), () => policy.anew());
+      ask("PUT", path, known ? { ...settings, acknowledge: ["CALLER_NOT_COVERED"] } : settings), () => policy.reset());
     if (done) say("Policy saved.");
     return done;
   },

@@ -1,36 +1,36 @@
-// What pages have in common: forms, dialogs, times, copying.
+// Shared by all pages: forms, dialogs, times, copying.
 
 import { Refusal } from "./api.js";
 
 export const $ = (selector, within = document) => within.querySelector(selector);
 export const $$ = (selector, within = document) => [...within.querySelectorAll(selector)];
 
-/** An element with this text or these elements in it. */
+/** Creates an element with this text or these children. */
 export function element(name, ...within) {
   const made = document.createElement(name);
   made.append(...within);
   return made;
 }
 
-/** So many of something, in words. */
+/** Formats a count with its noun: "1 entry", "2 entries". */
 export const count = (number, one, more = `${one}s`) => `${number.toLocaleString("en")} ${number === 1 ? one : more}`;
 
-/** Says in passing what has been done. */
+/** Shows a message for a few seconds. */
 export function say(text) {
   const said = $("#said");
-  // Behind an open dialog nothing is seen or read out.
+  // Content behind an open dialog is neither visible nor announced.
   ($$("dialog[open]").at(-1) ?? document.body).append(said);
   said.textContent = text;
   clearTimeout(say.timer);
   say.timer = setTimeout(() => { said.textContent = ""; }, 4000);
 }
 
-/** Says within this part of the page what was refused; whoever is typing elsewhere (`quietly`) stays there. */
+/** Shows an error in this part of the page. If `quietly`, does not move the focus to the invalid field. */
 export function refuse(part, error, quietly = false) {
   if (error.name === "AbortError") return;
   if (!(error instanceof Refusal)) {
     console.error(error);
-    error = new Refusal(-1, { error: "something went wrong on this page; load it again" });
+    error = new Refusal(-1, { error: "something went wrong on this page; reload it" });
   }
   const field = error.field && $(`[data-wrong="${error.field}"]`, part);
   const place = field || $("[data-refused]", part);
@@ -48,13 +48,13 @@ export function refuse(part, error, quietly = false) {
   }
 }
 
-/** Takes away what was said there. */
+/** Hides the errors of this part. */
 export function clear(part) {
   for (const said of $$("[data-refused], [data-wrong]", part)) said.hidden = true;
   for (const input of $$("[aria-invalid]", part)) input.removeAttribute("aria-invalid");
 }
 
-/** Runs `work` once at a time; what is refused is said in `part`. Answers whether it was done. */
+/** Runs `work`, one at a time per part, and shows errors in `part`. Returns whether `work` succeeded. */
 export async function during(part, button, work) {
   if (part.dataset.busy) return false;
   part.dataset.busy = "1";
@@ -72,7 +72,7 @@ export async function during(part, button, work) {
   }
 }
 
-/** Runs `work` with the fields when the form of this name is sent. */
+/** Runs `work` with the fields when the form with this `data-form` is submitted. */
 export function onSend(name, work) {
   const form = $(`[data-form="${name}"]`);
   form?.addEventListener("submit", (event) => {
@@ -82,7 +82,7 @@ export function onSend(name, work) {
   });
 }
 
-/** Runs `work` when something with `data-act` of this name is pressed. */
+/** Runs `work` when a button with this `data-act` is pressed. */
 export function onAct(name, work) {
   document.addEventListener("click", (event) => {
     const button = event.target.closest(`[data-act="${name}"]`);
@@ -92,7 +92,7 @@ export function onAct(name, work) {
   });
 }
 
-/** Opens a dialog with empty fields. */
+/** Resets and opens a dialog. */
 export function open(id) {
   const dialog = document.getElementById(id);
   clear(dialog);
@@ -106,11 +106,11 @@ export async function copy(text) {
     await navigator.clipboard.writeText(text);
     say("Copied.");
   } catch {
-    say("The browser does not allow copying here: select the text and copy it.");
+    say("The browser blocked copying. Select the text and copy it.");
   }
 }
 
-// Days are counted to a hundred: what ends in 90 days does not end "in 2 months".
+// Up to a hundred days are counted in days: "in 90 days" instead of "in 3 months".
 const units = [["year", 31536e3], ["month", 8640e3], ["day", 86400], ["hour", 3600], ["minute", 60]];
 
 function ago(date) {
@@ -120,7 +120,7 @@ function ago(date) {
   return unit ? words.format(Math.round(seconds / (unit[0] === "month" ? 2628e3 : unit[1])), unit[0]) : seconds > 0 ? "in a moment" : "just now";
 }
 
-/** Shows times as they are here, and how long ago. */
+/** Shows times relative to now, with the local time as the tooltip. */
 export function localise(within = document) {
   const whole = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" });
   for (const time of $$("time", within)) {
@@ -130,7 +130,7 @@ export function localise(within = document) {
   }
 }
 
-/** A time as a field of the kind datetime-local shows it; empty if it is none. */
+/** Formats a time for a datetime-local field; empty if it is invalid. */
 export function local(value) {
   const date = new Date(value);
   if (!value || Number.isNaN(date.getTime())) return "";
@@ -153,15 +153,15 @@ document.addEventListener("click", (event) => {
   }
 });
 
-// What was typed into a dialog does not stay in it.
+// A closed dialog forgets its input.
 document.addEventListener("close", (event) => {
   for (const form of $$("form", event.target)) form.reset();
 }, true);
 
-// What the browser has kept of a page is not what is so now.
+// A page restored from the back/forward cache is outdated.
 window.addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
 
-// A password that was shown is not shown again when the dialog is opened anew, nor sent as plain text to be kept.
+// Reset hides passwords that were shown, so that the next use of the dialog starts with a hidden field.
 document.addEventListener("reset", (event) => {
   for (const button of $$("[data-reveal][aria-pressed=true]", event.target)) button.click();
 });

@@ -54,7 +54,7 @@ export function policyForm({ path, body, impact, describe, save }) {
   };
 
   /** Replaces the edited fields with the saved policy. */
-  const anew = async () => {
+  const reset = async () => {
     if (await refresh()) await settle();
   };
 
@@ -66,14 +66,14 @@ export function policyForm({ path, body, impact, describe, save }) {
     const wanted = body();
     for (const field of fields) field.inert = true;
     try {
-      if (await save(wanted)) await anew();
+      if (await save(wanted)) await reset();
     } finally {
       for (const field of fields) field.inert = false;
     }
   });
   onAct("undo", async () => {
-    if (isChanged()) await anew();
+    if (isChanged()) await reset();
   });
   settle();
-  return { changed, anew };
+  return { changed, reset };
 }

@@ -1,5 +1,4 @@
-//! Server-rendered pages, with modules that call the API. They have no inline scripts, no inline styles, and no
-//! content
+//! Server-rendered pages, with modules that call the API. They have no inline scripts, no inline styles, and no content
 //! from other origins.
 
 mod assets;

@@ -23,10 +23,10 @@ pub(crate) fn problem_page(problem: &Problem, target: &str) -> HttpResponse {
         (403, Some("MFA_REQUIRED")) => to(address("/auth/login", &[("next", target), ("continue", "1")])),
         _ => {
             let title = match status.as_u16() {
-                403 => "This is not for you",
-                404 => "There is nothing here",
-                405 => "This page cannot be sent to",
-                503 => "Just a moment",
+                403 => "You don't have access to this page",
+                404 => "Page not found",
+                405 => "Method not allowed",
+                503 => "Service unavailable",
                 _ => "Something went wrong",
             };
             let page = Page { status: status.as_u16(), title, message: sentence(problem.message()) };
@@ -56,5 +56,6 @@ fn to(place: String) -> HttpResponse {
 fn sentence(message: &str) -> String {
     let mut letters = message.chars();
     let first = letters.next().map(|letter| letter.to_uppercase().to_string()).unwrap_or_default();
-    format!("{first}{}.", letters.as_str())
+    let end = if message.ends_with(['.', '!', '?']) { "" } else { "." };
+    format!("{first}{}{end}", letters.as_str())
 }

@@ -1,4 +1,4 @@
-// A browser that looks: pictures at both widths and in both themes, and what axe finds on each.
+// The browser of the tests: screenshots in two widths and two themes, each checked with axe.
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { createRequire } from "node:module";
@@ -15,7 +15,7 @@ export async function launch() {
   });
 }
 
-/** Somebody with a browser of their own. Whatever a page complains of is a failure. */
+/** Creates a user with a browser context. Errors and console errors of pages are collected in `complaints`. */
 export async function somebody(browser, base) {
   const context = await browser.newContext({ baseURL: base, viewport: widths.wide });
   await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: base });
@@ -25,16 +25,16 @@ export async function somebody(browser, base) {
   page.on("response", (answer) => answers.push({ path: new URL(answer.url()).pathname, status: answer.status() }));
   page.on("pageerror", (error) => complaints.push(String(error)));
   page.on("console", (message) => {
-    // That a request was refused is what some steps are about.
+    // Some steps test refused requests.
     if (message.type() === "error" && !message.text().startsWith("Failed to load resource")) complaints.push(message.text());
   });
   page.setDefaultTimeout(15_000);
-  /** How often this path was answered with this status. */
+  /** Counts the responses to this path with this status. */
   const count = (path, status) => answers.filter((answer) => answer.path === path && answer.status === status).length;
   return { context, page, complaints, count };
 }
 
-/** An authenticator inside the device, that says yes. */
+/** Adds a virtual platform authenticator that approves every request. */
 export async function authenticator(page) {
   const devtools = await page.context().newCDPSession(page);
   await devtools.send("WebAuthn.enable");
@@ -49,12 +49,12 @@ export async function authenticator(page) {
   });
   return {
     credentials: async () => (await devtools.send("WebAuthn.getCredentials", { authenticatorId })).credentials,
-    /** Whether it is offered where an address is typed: this one says yes at once. */
+    /** Turns passkey autofill on or off. With it, this authenticator signs in at once. */
     offered: (yes) => page.evaluate((yes) => sessionStorage.setItem("offered", yes), yes),
   };
 }
 
-/** The code of an authenticator app (RFC 6238), so many steps from now. */
+/** Computes the code of an authenticator app (RFC 6238), some time steps from now. */
 export function code(secret, steps = 0) {
   const bits = [...secret.replace(/\s/g, "")].map((letter) => "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".indexOf(letter).toString(2).padStart(5, "0")).join("");
   const key = Buffer.from(bits.match(/.{8}/g).map((byte) => Number.parseInt(byte, 2)));
@@ -65,14 +65,14 @@ export function code(secret, steps = 0) {
   return String(number % 1_000_000).padStart(6, "0");
 }
 
-/** Looks at the page as it is. */
+/** Takes screenshots of the page and fails on horizontal overflow and on serious findings of axe. */
 export async function look(page, name, folder) {
   const findings = [];
   for (const [width, viewport] of Object.entries(widths)) {
     await page.setViewportSize(viewport);
     for (const theme of ["light", "dark"]) {
       await page.emulateMedia({ colorScheme: theme, reducedMotion: "reduce" });
-      // The reference of the API is long, and a machine may be busy.
+      // The API reference is long, and the machine may be slow.
       await page.screenshot({ path: `${folder}/${name}-${width}-${theme}.png`, fullPage: true, timeout: 60_000 });
       const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
       assert.ok(wide <= 0, `${name} at ${width}: ${wide} px wider than the window`);
@@ -87,5 +87,5 @@ export async function look(page, name, folder) {
   await page.emulateMedia({ colorScheme: "light" });
   for (const finding of findings) console.log(`  axe, ${finding.impact}: ${JSON.stringify(finding)}`);
   const grave = findings.filter(({ impact }) => impact === "serious" || impact === "critical");
-  assert.deepEqual(grave, [], "axe finds something serious");
+  assert.deepEqual(grave, [], "serious findings of axe");
 }

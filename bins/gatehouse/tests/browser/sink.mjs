@@ -1,9 +1,9 @@
-// A receiver of webhooks, which answers what it is told to and remembers what came.
+// A webhook receiver with configurable responses, which records the requests.
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:http";
 
-/** Listens on this machine. */
+/** Starts the receiver on a free local port. */
 export async function sink() {
   const came = [];
   const answer = { status: 200, body: "" };
@@ -23,7 +23,7 @@ export async function sink() {
   };
 }
 
-/** Whether this header of a request is the signature of its body by the whole secret. */
+/** Returns whether this header is the request's signature with the secret. */
 export function isSigned({ headers, body }, secret, name = "x-service-signature") {
   const hash = createHmac("sha256", secret).update(`${headers["x-service-timestamp"]}.${body}`).digest("hex");
   const [given, expected] = [Buffer.from(headers[name] ?? ""), Buffer.from(`v1=${hash}`)];

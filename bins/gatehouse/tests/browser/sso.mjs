@@ -201,7 +201,7 @@ export async function sso({ page, complaints, confirm }, see, by, stranger, sign
   await shows("Connection removed.");
   await shows("No SSO connections yet");
   await page.goto(`/settings/sso?provider=${own}`);
-  await shows("There is nothing here");
+  await shows("Page not found");
   await page.goto("/settings/sso");
   other.close();
   assert.deepEqual(complaints, []);

@@ -1,5 +1,5 @@
-// People at the pages, in a real browser.
-// walk.mjs BASE_URL FOLDER FACTS: where the server is, where pictures go, and who there is (see browser.rs).
+// Browser tests of the pages.
+// walk.mjs BASE_URL FOLDER FACTS: the server, the folder for screenshots, and the test data (see browser.rs).
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { authenticator, code, launch, look, somebody } from "./eyes.mjs";
@@ -24,7 +24,7 @@ const at = (page, path) => page.waitForURL((url) => url.pathname === path);
 
 let works;
 
-/** The administrator of Works, with a passkey: one person, who goes from walk to walk. */
+/** Returns the administrator of Works, with a passkey. All walks share this user. */
 async function administrator() {
   if (works) return works;
   const one = await somebody(browser, base);
@@ -40,14 +40,14 @@ async function administrator() {
 }
 
 const walks = {
-  "enrol, sign out, passkey, password and code, revoked elsewhere, thrown out": async () => {
+  "enroll factors, sign in with each, revoke the session from another browser": async () => {
     const { context, page, complaints, count } = await somebody(browser, base);
     const device = await authenticator(page);
     await page.goto("/");
     await at(page, "/auth/login");
     await see(page, "sign-in");
 
-    // What is wrong is said, and tells nothing.
+    // The error does not reveal whether the account exists.
     await signIn(page, "ada@example.com", "not the password at all");
     await page.getByText("The email address or the password is incorrect.").waitFor();
     await see(page, "sign-in-refused");
@@ -57,7 +57,7 @@ const walks = {
     await page.getByText("No second factor yet.").waitFor();
     await see(page, "security-empty");
 
-    // The first factor: a passkey, and recovery codes at once.
+    // The first factor, a passkey, comes with recovery codes.
     await by(page, "Add a passkey").click();
     await page.getByText("Your recovery codes").waitFor();
     const codes = await page.locator("[data-codes] li").allTextContents();
@@ -71,7 +71,7 @@ const walks = {
     await page.getByText("10 unused recovery codes.").waitFor();
     assert.equal((await device.credentials()).length, 1);
 
-    // And an app beside it, while the enrolment is fresh.
+    // An authenticator app as the second factor, without a step-up, because the enrollment is recent.
     await by(page, "Add authenticator app").click();
     await page.locator("#enrol-app svg").waitFor();
     await page.getByText("Enter the key manually").click();
@@ -90,7 +90,7 @@ const walks = {
     await by(page, "Rename").click();
     await page.getByText("Laptop <b>of</b> Ada", { exact: true }).waitFor();
 
-    // A token, shown once.
+    // A token is shown once.
     await by(page, "Add token").click();
     await by(page, "Create token").click({ trial: true });
     await page.locator("#token-name").fill("Build server");
@@ -106,7 +106,7 @@ const walks = {
     assert.equal(await page.getByText(token).count(), 0, "the token is gone from the page");
     await see(page, "security");
 
-    // The passkey alone: by the button, and offered where the address is typed.
+    // Sign in with only the passkey: by the button, and by autofill in the email field.
     await device.offered(false);
     await by(page, "Sign out").first().click();
     await page.getByText("You are signed out.").waitFor();
@@ -116,7 +116,7 @@ const walks = {
     await page.goto("/auth/login?next=/account/security");
     await at(page, "/account/security");
 
-    // Password, then the passkey or the code.
+    // Sign in with the password, then with the passkey or a code.
     await device.offered(false);
     await signIn(page, "ada@example.com", facts.password, "/auth/login?next=/account/security");
     await by(page, "Use passkey").click();
@@ -131,12 +131,12 @@ const walks = {
     await page.getByLabel("Code", { exact: true }).fill("123456");
     await by(page, "Continue").click();
     await page.getByText("That code is incorrect or has expired, or the passkey was not accepted").waitFor();
-    // The step of the enrolment is used; the next one is good already.
+    // The enrollment consumed the current time step. The code of the next step is valid already.
     await page.getByLabel("Code", { exact: true }).fill(code(secret, 1));
     await by(page, "Continue").click();
     await at(page, "/account/security");
 
-    // A fresh proof in the middle of an act, by the passkey; closed, nothing is done.
+    // A step-up with the passkey. Closing the dialog cancels the action.
     await by(page, "Generate new codes").click();
     await page.getByText("Confirm it's you").waitFor();
     await see(page, "step-up-passkey");
@@ -144,14 +144,14 @@ const walks = {
     await page.keyboard.press("Escape");
     await page.locator("#step-up").waitFor({ state: "hidden" });
     await by(page, "Generate new codes").click();
-    assert.equal(count("/api/me/recovery-codes", 200), made, "without a proof there are no codes");
+    assert.equal(count("/api/me/recovery-codes", 200), made, "no codes without a step-up");
     await by(page, "Confirm").click();
     await page.getByText("Your recovery codes").waitFor();
     const newer = await page.locator("[data-codes] li").allTextContents();
     assert.equal(new Set([...codes, ...newer]).size, 20);
     await by(page, "I saved the codes").click();
 
-    // From elsewhere, with a recovery code: two sessions, of which one ends the other.
+    // Another browser signs in with a recovery code and ends the first session.
     const other = await somebody(browser, base);
     await signIn(other.page, "ada@example.com", facts.password, "/auth/login?next=/account/security");
     await other.page.getByText("Use your passkey", { exact: true }).waitFor();
@@ -179,7 +179,7 @@ const walks = {
     await other.context.close();
   },
 
-  "a page that is only open is thrown out by the heartbeat": async () => {
+  "the heartbeat detects a revoked session": async () => {
     const one = await somebody(browser, base);
     const two = await somebody(browser, base);
     for (const { page } of [one, two]) {
@@ -189,10 +189,10 @@ const walks = {
     const row = two.page.locator('[data-part="sessions"] [data-id]').filter({ hasNotText: "this session" });
     await row.getByRole("button").click();
     await two.page.getByText("Session ended.").waitFor();
-    // Whoever comes back to the tab is told at once.
+    // The page checks the session when its tab becomes visible.
     await one.page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
     await one.page.getByText("This session was ended.").waitFor();
-    // The password, with one's other sessions.
+    // Change the password.
     await by(two.page, "Change password").first().click();
     await two.page.getByLabel("Current password", { exact: true }).fill(facts.password);
     await two.page.getByLabel("New password", { exact: true }).fill("short");
@@ -219,7 +219,7 @@ const walks = {
     await two.context.close();
   },
 
-  "a fresh proof by a code, in the middle of each act": async () => {
+  "step-up with a code from an authenticator app": async () => {
     const { context, page, complaints } = await somebody(browser, base);
     await signIn(page, "erin@example.com", facts.password, "/auth/login?next=/account/security");
     await at(page, "/account/security");
@@ -229,7 +229,7 @@ const walks = {
     await page.getByLabel("Code", { exact: true }).fill(code(secret));
     await by(page, "Verify and add").click();
     await by(page, "I saved the codes").click();
-    // An administrator's token: the dialog comes on top of the other.
+    // An administrator's token: the step-up dialog opens above the token dialog.
     await by(page, "Add token").click();
     await page.locator("#token-name").fill("Everything");
     await page.locator("#new-token").getByText("admin:tenant").click();
@@ -250,7 +250,7 @@ const walks = {
     await context.close();
   },
 
-  "factors go, and the password changes, with a proof": async () => {
+  "changing the password and removing a factor require a step-up": async () => {
     const { context, page, complaints } = await somebody(browser, base);
     await authenticator(page);
     await signIn(page, "frank@example.com", facts.password, "/auth/login?next=/account/security");
@@ -272,7 +272,7 @@ const walks = {
     await context.close();
   },
 
-  "an invitation, a factor that is asked for, and one's way on": async () => {
+  "accept an invitation and enroll a required factor": async () => {
     const { context, page, complaints } = await somebody(browser, base);
     const device = await authenticator(page);
     await page.goto(facts.invitation.replace(/^.*\/auth/, "/auth"));
@@ -286,7 +286,7 @@ const walks = {
     await by(page, "Set password and sign in").click();
     await at(page, "/auth/enrol");
     await see(page, "enrol");
-    // Nothing else is open meanwhile.
+    // Other pages redirect to the enrollment page.
     await page.goto("/account/security");
     await at(page, "/auth/enrol");
     await page.locator("[data-act=add-passkey]").click();
@@ -295,37 +295,37 @@ const walks = {
     await at(page, "/account/security");
     assert.equal(await page.getByText("Add authenticator app").count(), 0, "the organization accepts only passkeys");
     await see(page, "security-strict");
-    // The link is spent. The authenticator would otherwise answer the sign-in page's own offer and sign in again.
+    // The link was consumed. Autofill is off, because the authenticator would otherwise sign in again.
     await device.offered(false);
     await by(page, "Sign out").first().click();
     await page.getByText("You are signed out.").waitFor();
     await page.goto(facts.invitation.replace(/^.*\/auth/, "/auth"));
     await page.getByLabel("New password", { exact: true }).fill("eleven grey herons");
     await by(page, "Set password and sign in").click();
-    await page.getByText("This link has expired").waitFor();
+    await page.getByText("This link has expired or was already used").waitFor();
     await see(page, "link-spent");
     assert.deepEqual(complaints, []);
     await context.close();
   },
 
-  "an app is enrolled where one is asked for, and the page outlives a look elsewhere": async () => {
+  "enroll a required authenticator app and switch tabs meanwhile": async () => {
     const { context, page, complaints } = await somebody(browser, base);
     await signIn(page, "gina@example.com", facts.password, "/auth/login?next=/account/security");
     await at(page, "/auth/enrol");
     await page.locator("[data-act=add-app]").click();
     await page.locator("#enrol-app svg").waitFor();
     const secret = await page.locator("[data-secret]").textContent();
-    // To the telephone, or another tab, and back.
+    // Switch to another tab and back.
     await page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
     await page.getByLabel("Code", { exact: true }).fill(code(secret));
     await by(page, "Verify and add").click();
     await page.getByText("Your recovery codes").waitFor();
-    // Loaded again, the page asks for nothing any more.
+    // The enrollment page redirects when no factor is required any more.
     await page.goto("/auth/enrol?next=/account/security");
     await at(page, "/account/security");
     await page.getByText("No recovery codes.").count();
     assert.equal(await page.locator("[data-secret]").textContent(), "");
-    // Signed in anew by somebody else in another tab, this one notices.
+    // The page notices when another user signs in in another tab.
     const tab = await context.newPage();
     await signIn(tab, "dave@example.com", facts.password, "/auth/login?next=/account/security");
     await at(tab, "/account/security");
@@ -335,7 +335,7 @@ const walks = {
     await context.close();
   },
 
-  "one address in two organisations, and what a reset leaves to say": async () => {
+  "one email address in two organizations, and the notice after a password reset": async () => {
     const { context, page, complaints } = await somebody(browser, base);
     await signIn(page, "both@example.com", facts.password, "/auth/login?next=/account/security");
     await page.getByText("Choose an organization").waitFor();
@@ -388,7 +388,7 @@ const walks = {
     await page.getByLabel("Label").first().fill("This machine <b>");
     await by(page, "Add").click();
     await confirm();
-    await page.getByText("the range is written 127.0.0.0/8").waitFor();
+    await page.getByText("write 127.0.0.0/8").waitFor();
     await see(page, "network-add");
     await page.getByText("Use my address, 127.0.0.1").click();
     await by(page, "Add").click();
@@ -399,7 +399,7 @@ const walks = {
     await page.getByText("Policy saved.").waitFor();
     assert.ok(await page.getByLabel("Only from these ranges").isChecked());
 
-    // The last range cannot be removed, and blocking one's own address requires a confirmation.
+    // The last range cannot be removed, and blocking the current address requires a confirmation.
     await page.getByRole("button", { name: /^Remove This machine/ }).click();
     await page.getByText("2 users with").waitFor();
     await see(page, "network-remove");
@@ -514,7 +514,7 @@ const walks = {
     await webhooks(await administrator(), see, by);
   },
 
-  "an administrator has people sign in through an identity provider, and somebody does": async () => {
+  "an administrator adds an SSO connection, and a user signs in with it": async () => {
     await sso(await administrator(), see, by, () => somebody(browser, base), signIn);
   },
 
@@ -748,21 +748,21 @@ const walks = {
     await page.context().close();
   },
 
-  "nobody is led elsewhere, and what is not there is said": async () => {
+  "redirects stay on this server, and errors have their own pages": async () => {
     const { context, page, complaints, count } = await somebody(browser, base);
     await signIn(page, "dave@example.com", facts.password, "/auth/login?next=https://evil.example/");
     await at(page, "/account/security");
     await page.goto("/no/such/page");
-    await page.getByText("There is nothing here").waitFor();
+    await page.getByText("Page not found").waitFor();
     await see(page, "nothing");
     await page.goto("/developers");
     await see(page, "developers");
-    // The same server under another name.
+    // The same server under a different address.
     const elsewhere = base.replace("localhost", "127.0.0.1");
     await page.goto(`${elsewhere}/auth/login`);
-    await page.getByText("This server expects to be opened at").waitFor();
+    await page.locator("#elsewhere").getByText("This page was opened under a different address.").waitFor();
     await see(page, "elsewhere");
-    assert.ok(count("/api/auth/passkey/options", 403) <= 3, "what is refused is not asked again and again");
+    assert.ok(count("/api/auth/passkey/options", 403) <= 3, "a refused request is not repeated");
     assert.deepEqual(complaints, []);
     await context.close();
   },

@@ -231,7 +231,7 @@ export async function webhooks({ page, complaints, confirm }, see, by) {
   await by(page.locator("#sure"), "Complete rotation").click();
   await page.getByText("to rotate a webhook's signing secret").waitFor();
   await confirm();
-  await shows("Only the new secret signs.");
+  await shows("Rotation completed.");
   receiver.came.splice(0);
   await by(page, "Send test").click();
   await shows("The receiver accepted the event.");
@@ -273,7 +273,7 @@ export async function webhooks({ page, complaints, confirm }, see, by) {
   await shows("Webhook removed.");
   await shows("No webhooks yet");
   await page.goto(own);
-  await shows("There is nothing here");
+  await shows("Page not found");
   await page.goto("/settings/webhooks");
   receiver.close();
   assert.deepEqual(complaints, []);

@@ -19,7 +19,7 @@ pub fn filter(data: &[u8]) {
     for kind in RESOURCE_TYPES {
         if let Ok(filter) = Filter::parse(kind, &text) {
             let again = Filter::parse(kind, &filter.to_string());
-            assert!(again.as_ref().ok() == Some(&filter), "{filter} reads as {again:?}");
+            assert!(again.as_ref().ok() == Some(&filter), "{filter} is parsed again as {again:?}");
             let _either = filter.matches(&user().into_json("http://x"));
         }
         if let Ok(filter) = Filter::parse_among(kind, &RESOURCE_TYPES, &text) {
@@ -37,7 +37,10 @@ pub fn path(data: &[u8]) {
     for kind in RESOURCE_TYPES {
         if let Ok(Some(target)) = Target::parse(kind, &text) {
             let again = Target::parse(kind, &target.to_string());
-            assert!(matches!(&again, Ok(Some(same)) if *same == target), "{target} reads as {again:?}");
+            assert!(
+                matches!(&again, Ok(Some(same)) if *same == target),
+                "{target} is parsed again as {again:?}"
+            );
         }
     }
 }
@@ -54,18 +57,18 @@ pub fn patch(data: &[u8]) {
     {
         let draft = UserDraft::read(&Value::Object(patched.document()));
         let same = draft.ok().and_then(|draft| patched.replaced(draft).ok());
-        assert!(same.as_ref() == Some(&patched), "{patched:?} is not what it reads as: {same:?}");
+        assert!(same.as_ref() == Some(&patched), "{patched:?} is parsed again as {same:?}");
         let whole = json!({ "Operations": [{ "op": "replace", "value": patched.document() }] });
         let again = Patch::read(&USERS, &whole).and_then(|patch| patched.patched(&patch));
         if let Ok(again) = again {
-            assert!(patched.changes(&again).is_empty(), "{patched:?} replaced by itself is {again:?}");
+            assert!(patched.changes(&again).is_empty(), "{patched:?} replaced with itself is {again:?}");
         }
     }
     if let Ok(patch) = Patch::read(&GROUPS, &body)
         && let Ok((group, members)) = group().patched(&patch)
     {
         assert!(!group.display_name.trim().is_empty());
-        assert!(members.join.is_disjoint(&members.leave), "nobody joins and leaves: {members:?}");
+        assert!(members.join.is_disjoint(&members.leave), "a user both joins and leaves: {members:?}");
     }
 }
 

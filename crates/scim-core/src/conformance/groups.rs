@@ -17,21 +17,24 @@ pub async fn groups<S: UserStore + GroupStore>(ctx: &Ctx, store: &mut S) {
     let mut people = Vec::new();
     for number in 0..4 {
         let user = create(ctx, &json!({ "userName": format!("g-{number}") }));
-        check("a member to be is kept", ok(store.insert_user(&user).await));
+        check("a user for the groups is inserted", ok(store.insert_user(&user).await));
         people.push(user);
     }
     people.sort_by(|one, other| one.id.cmp(&other.id));
     let engines = group(ctx, "Engines É");
     let looms = group(ctx, "Looms");
-    check("a new group is kept", ok(store.insert_group(&engines).await));
-    check("another group is kept", ok(store.insert_group(&looms).await));
+    check("a new group is inserted", ok(store.insert_group(&engines).await));
+    check("a second group is inserted", ok(store.insert_group(&looms).await));
     check(
-        "a name that differs in case alone is taken",
+        "a name that differs only in case is refused as taken",
         !ok(store.insert_group(&group(ctx, "engines é")).await),
     );
-    check("a group is read as it was kept", ok(store.group(&engines.id).await).as_ref() == Some(&engines));
+    check(
+        "a group is read as it was inserted",
+        ok(store.group(&engines.id).await).as_ref() == Some(&engines),
+    );
     let held = ok(store.group_for_update(&engines.id).await);
-    check("reading for update gives the same", held.as_ref() == Some(&engines));
+    check("reading for update returns the same group", held.as_ref() == Some(&engines));
 
     members(ctx, store, &engines, &looms, &people).await;
     filters(store, &engines, &looms, &people).await;
@@ -51,31 +54,31 @@ async fn members<S: UserStore + GroupStore>(
 
     let nobody = UserId::new(&*ctx.env);
     let asked: Vec<_> = ids(&[0, 1]).into_iter().chain([nobody.clone()]).collect();
-    check("who is no user is named", ok(store.strangers(&asked).await) == [nobody]);
-    check("of nobody, nobody is a stranger", ok(store.strangers(&[]).await).is_empty());
+    check("strangers names IDs that are not users", ok(store.strangers(&asked).await) == [nobody]);
+    check("strangers of an empty list is empty", ok(store.strangers(&[]).await).is_empty());
 
     let join = MemberChanges { join: set(&[0, 1, 2]), ..MemberChanges::default() };
     let changed = ok(store.change_members(&engines.id, &join).await);
-    check("all three join", changed == MembersChanged { joined: ids(&[0, 1, 2]), left: vec![] });
+    check("all three users join", changed == MembersChanged { joined: ids(&[0, 1, 2]), left: vec![] });
     check("joining again changes nothing", ok(store.change_members(&engines.id, &join).await).is_empty());
     let both = MemberChanges { join: set(&[3]), leave: set(&[0]), replace: false };
     let changed = ok(store.change_members(&engines.id, &both).await);
-    check("one joins and one leaves", changed == MembersChanged { joined: ids(&[3]), left: ids(&[0]) });
+    check("one user joins and one leaves", changed == MembersChanged { joined: ids(&[3]), left: ids(&[0]) });
     let exact = MemberChanges::exactly(set(&[0, 1]));
     let changed = ok(store.change_members(&engines.id, &exact).await);
-    check("who is not named leaves", changed == MembersChanged { joined: ids(&[0]), left: ids(&[2, 3]) });
+    check(
+        "replacing the members removes those not listed",
+        changed == MembersChanged { joined: ids(&[0]), left: ids(&[2, 3]) },
+    );
     ok(store.change_members(&looms.id, &MemberChanges::exactly(set(&[1, 2]))).await);
 
     let mut expected: Vec<_> = ids(&[0, 1]).into_iter().map(|user| (engines.id.clone(), user)).collect();
     expected.extend(ids(&[1, 2]).into_iter().map(|user| (looms.id.clone(), user)));
     expected.sort();
     let read = ok(store.members(&[engines.id.clone(), looms.id.clone()], 100).await);
-    check("members are read in order", read == expected);
+    check("members are returned in order", read == expected);
     let read = ok(store.members(&[engines.id.clone(), looms.id.clone()], 3).await);
-    check(
-        "no more members are read than asked for",
-        read.as_slice() == expected.get(..3).unwrap_or_default(),
-    );
+    check("the limit of members is respected", read.as_slice() == expected.get(..3).unwrap_or_default());
 }
 
 async fn filters<S: UserStore + GroupStore>(store: &mut S, engines: &Group, looms: &Group, people: &[User]) {
@@ -123,18 +126,18 @@ async fn changes<S: UserStore + GroupStore>(
         groups
     };
     let read = ok(store.user(&one.id).await).map(|user| user.groups);
-    check("a user knows its groups", read.map(sorted) == Some(sorted(in_both)));
+    check("a user lists its groups", read.map(sorted) == Some(sorted(in_both)));
     let only = Query { filter: Some(parse(&USERS, &format!(r#"id eq "{}""#, zero.id))), ..Query::default() };
     let listed = ok(store.find_users(&only, true).await);
     let groups = listed.resources.first().map(|user| user.groups.len());
-    check("a list of users has their groups if they are wanted", groups == Some(1));
+    check("a list of users includes their groups on request", groups == Some(1));
 
     let mut renamed = engines.clone();
     renamed.display_name = "Machines".into();
     renamed.external_id = Some("x".into());
     renamed.last_modified = renamed.last_modified.plus_millis(7);
     ok(store.update_group(&renamed).await);
-    check("a change is kept", ok(store.group(&engines.id).await).as_ref() == Some(&renamed));
+    check("an update of a group is stored", ok(store.group(&engines.id).await).as_ref() == Some(&renamed));
 
     ok(store.delete_user(one, ctx.now).await);
     let left = ok(store.members(std::slice::from_ref(&looms.id), 10).await);
@@ -145,11 +148,14 @@ async fn changes<S: UserStore + GroupStore>(
     );
 
     ok(store.delete_group(&engines.id).await);
-    check("a deleted group is gone", ok(store.group(&engines.id).await).is_none());
-    check("it has no members", ok(store.members(std::slice::from_ref(&engines.id), 10).await).is_empty());
+    check("a deleted group cannot be read", ok(store.group(&engines.id).await).is_none());
+    check(
+        "a deleted group has no members",
+        ok(store.members(std::slice::from_ref(&engines.id), 10).await).is_empty(),
+    );
     let read = ok(store.user(&zero.id).await).map(|user| user.groups);
-    check("its members are still there, and not in it", read == Some(vec![]));
-    check("its name is free", ok(store.insert_group(&group(ctx, "Machines")).await));
+    check("the members of a deleted group remain and have left it", read == Some(vec![]));
+    check("the name of a deleted group is free", ok(store.insert_group(&group(ctx, "Machines")).await));
 }
 
 fn query_groups(filter: &str) -> Query {

@@ -1,7 +1,7 @@
 //! Conformance suite for implementations of [`UserStore`] and [`GroupStore`](crate::GroupStore).
 //!
 //! A failed check panics with the requirement that was violated.
-#![expect(clippy::panic, reason = "a test suite speaks by panicking")]
+#![expect(clippy::panic, reason = "a conformance suite fails by panicking")]
 
 use kernel::{Ctx, StoreResult};
 use serde_json::{Value, json};
@@ -42,23 +42,26 @@ pub async fn users(ctx: &Ctx, store: &mut dyn UserStore) {
 }
 
 async fn keeps_and_finds(ctx: &Ctx, store: &mut dyn UserStore, ada: &User, bob: &User) {
-    check("an empty store finds nothing", ok(store.user(&ada.id).await).is_none());
-    check("a new user is kept", ok(store.insert_user(ada).await));
-    check("a user without an address is kept", ok(store.insert_user(bob).await));
+    check("an empty store has no user", ok(store.user(&ada.id).await).is_none());
+    check("a new user is inserted", ok(store.insert_user(ada).await));
+    check("a user without an email address is inserted", ok(store.insert_user(bob).await));
     let carol = create(ctx, &json!({ "userName": "carol" }));
-    check("two users without an address do not collide", ok(store.insert_user(&carol).await));
-    check("a user is read as it was kept", ok(store.user(&ada.id).await).as_ref() == Some(ada));
+    check("two users without an email address do not collide", ok(store.insert_user(&carol).await));
+    check("a user is read as it was inserted", ok(store.user(&ada.id).await).as_ref() == Some(ada));
     check(
-        "reading for update gives the same",
+        "reading for update returns the same user",
         ok(store.user_for_update(&ada.id).await).as_ref() == Some(ada),
     );
     let named = ok(store.user_of_name("ada@example.com").await);
     check("a user is found by the key of its name", named.as_ref() == Some(ada));
-    check("a name is found whole", ok(store.user_of_name("ada@example.co_").await).is_none());
+    check(
+        "a user name is matched exactly, without wildcards",
+        ok(store.user_of_name("ada@example.co_").await).is_none(),
+    );
     let address = ok(store.user_of_sign_in_email("ada@home.example").await);
     check("a user is found by its sign-in address", address.as_ref() == Some(&ada.id));
     check(
-        "another address is no sign-in address",
+        "only the primary address is the sign-in address",
         ok(store.user_of_sign_in_email("ada@work.example").await).is_none(),
     );
 
@@ -84,18 +87,21 @@ async fn keeps_and_finds(ctx: &Ctx, store: &mut dyn UserStore, ada: &User, bob: 
         check(&format!("{filter} finds {expected}"), found.total == expected);
     }
     let found = find(store, Some(r#"emails.value sw "ada@home""#), 1, 10).await;
-    check("what is found is as it was kept", found.resources == [ada.clone()]);
+    check("a found user equals the inserted one", found.resources == [ada.clone()]);
 }
 
 async fn refuses_taken_keys(ctx: &Ctx, store: &mut dyn UserStore, ada: &User) {
     let name = create(ctx, &json!({ "userName": "ADA@EXAMPLE.COM", "emails": ["other@x.example"] }));
-    check("a name that differs in case alone is taken", !ok(store.insert_user(&name).await));
+    check("a user name that differs only in case is refused as taken", !ok(store.insert_user(&name).await));
     let address = create(ctx, &json!({ "userName": "dora", "emails": ["Ada@Home.example"] }));
-    check("a sign-in address that differs in case alone is taken", !ok(store.insert_user(&address).await));
-    check("nothing of a refused user is kept", ok(store.user(&address.id).await).is_none());
+    check(
+        "a sign-in address that differs only in case is refused as taken",
+        !ok(store.insert_user(&address).await),
+    );
+    check("a refused user is not stored", ok(store.user(&address.id).await).is_none());
     let found = find(store, Some(r#"emails.value eq "other@x.example""#), 1, 10).await;
-    check("no address of a refused user is kept", found.total == 0);
-    check("the one who has the key is unchanged", ok(store.user(&ada.id).await).as_ref() == Some(ada));
+    check("no address of a refused user is stored", found.total == 0);
+    check("the user who owns the name is unchanged", ok(store.user(&ada.id).await).as_ref() == Some(ada));
 }
 
 async fn updates(store: &mut dyn UserStore, ada: &User, bob: &User) {
@@ -103,38 +109,41 @@ async fn updates(store: &mut dyn UserStore, ada: &User, bob: &User) {
     let mut changed = ok_draft(bob.replaced(draft_of(&draft)));
     changed.last_modified = changed.last_modified.plus_millis(5);
     ok(store.update_user(bob, &changed).await);
-    check("a change is kept", ok(store.user(&bob.id).await).as_ref() == Some(&changed));
+    check("an update of a user is stored", ok(store.user(&bob.id).await).as_ref() == Some(&changed));
     let found = find(store, Some(r#"emails.value eq "bob@x.example""#), 1, 10).await;
     check("a new address is found", found.resources == [changed.clone()]);
 
     let back = ok_draft(changed.replaced(draft_of(&json!({ "userName": "bob" }))));
     ok(store.update_user(&changed, &back).await);
     let found = find(store, Some(r#"emails.value eq "bob@x.example""#), 1, 10).await;
-    check("an address that was taken away is not found", found.total == 0);
-    check("other users are as they were", ok(store.user(&ada.id).await).as_ref() == Some(ada));
+    check("a removed address is not found", found.total == 0);
+    check("other users are unchanged", ok(store.user(&ada.id).await).as_ref() == Some(ada));
 }
 
 async fn pages(ctx: &Ctx, store: &mut dyn UserStore) {
     let before = find(store, None, 1, 200).await;
     for number in 0..7 {
         let user = create(ctx, &json!({ "userName": format!("page-{number}") }));
-        check("a user for paging is kept", ok(store.insert_user(&user).await));
+        check("a user for paging is inserted", ok(store.insert_user(&user).await));
     }
     let all = find(store, None, 1, 200).await;
-    check("the total counts all", all.total == before.total + 7 && all.resources.len() as u64 == all.total);
+    check(
+        "the total counts all users",
+        all.total == before.total + 7 && all.resources.len() as u64 == all.total,
+    );
     let mut walked = Vec::new();
     for start in (1..).step_by(3).take(5) {
         walked.extend(find(store, None, start, 3).await.resources);
     }
-    check("pages together are the list, once each, in order", walked == all.resources);
+    check("the pages contain each user once, in order", walked == all.resources);
     for filter in [None, Some(r#"userName sw "page-" or active eq true"#)] {
         by_cursor(store, filter).await;
     }
     let none = find(store, None, 1, 0).await;
-    check("a count of zero gives the total alone", none.resources.is_empty() && none.total == all.total);
+    check("a count of zero returns only the total", none.resources.is_empty() && none.total == all.total);
     let past = find(store, None, all.total + 1, 10).await;
     check(
-        "a page past the end is empty and knows the total",
+        "a page past the end is empty and has the total",
         past.resources.is_empty() && past.total == all.total,
     );
     let far = find(store, None, i64::MAX.unsigned_abs(), 10).await;
@@ -150,36 +159,42 @@ async fn by_cursor(store: &mut dyn UserStore, filter: Option<&str>) {
         let page = Page::parse(None, Some("3"), Some(&text), 7);
         let query = Query { filter: filter.clone(), page: known(page), belongs_to: 7 };
         let found = ok(store.find_users(&query, true).await);
-        check("a page by cursor knows the total", found.total == all.total);
-        check("a page by cursor is as long as asked for", found.resources.len() <= 3);
+        check("a page by cursor has the total", found.total == all.total);
+        check("a page by cursor respects the count", found.resources.len() <= 3);
         cursor = found.next_cursor(&query, |user| user.id.as_str());
-        check("there is a next cursor exactly if there is more", cursor.is_some() == found.more);
+        check("a next cursor is present exactly if more users follow", cursor.is_some() == found.more);
         walked.extend(found.resources);
-        check("walking by cursor ends", walked.len() <= all.resources.len());
+        check("reading by cursor ends", walked.len() <= all.resources.len());
     }
-    check("pages by cursor together are the list", walked == all.resources);
+    check("the pages by cursor contain all users in order", walked == all.resources);
 }
 
 async fn deletes(ctx: &Ctx, store: &mut dyn UserStore, ada: &User) {
     ok(store.delete_user(ada, ctx.now).await);
-    check("a deleted user is gone", ok(store.user(&ada.id).await).is_none());
-    check("a deleted user is gone for update", ok(store.user_for_update(&ada.id).await).is_none());
-    check("its name finds nobody", ok(store.user_of_name("ada@example.com").await).is_none());
-    check("its address finds nobody", ok(store.user_of_sign_in_email("ada@home.example").await).is_none());
+    check("a deleted user cannot be read", ok(store.user(&ada.id).await).is_none());
+    check("a deleted user cannot be read for update", ok(store.user_for_update(&ada.id).await).is_none());
+    check(
+        "the name of a deleted user finds nobody",
+        ok(store.user_of_name("ada@example.com").await).is_none(),
+    );
+    check(
+        "the address of a deleted user finds nobody",
+        ok(store.user_of_sign_in_email("ada@home.example").await).is_none(),
+    );
     for filter in [
         r#"userName eq "ada@example.com""#,
         r#"emails.value eq "ada@work.example""#,
         r#"externalId eq "X-1""#,
     ] {
-        check("no filter finds it", find(store, Some(filter), 1, 10).await.total == 0);
+        check("no filter finds a deleted user", find(store, Some(filter), 1, 10).await.total == 0);
     }
     let all = find(store, None, 1, 200).await;
-    check("no list has it", all.resources.iter().all(|user| user.id != ada.id));
-    check("nor counts it", all.total == all.resources.len() as u64);
+    check("no list contains a deleted user", all.resources.iter().all(|user| user.id != ada.id));
+    check("the total does not count a deleted user", all.total == all.resources.len() as u64);
     let again =
         create(ctx, &json!({ "userName": "ada@example.com", "emails": [{ "value": "ada@home.example" }] }));
-    check("its names are free for another", ok(store.insert_user(&again).await));
-    check("who has another id", again.id != ada.id);
+    check("the names of a deleted user are free", ok(store.insert_user(&again).await));
+    check("a new user with the same names has another ID", again.id != ada.id);
 }
 
 async fn find(store: &mut dyn UserStore, filter: Option<&str>, start: u64, count: u32) -> ResourcePage<User> {

@@ -72,15 +72,19 @@ impl<'a> Lexer<'a> {
             ends
         });
         let Some((literal, rest)) = end.and_then(|(end, _)| self.rest.split_at_checked(end + 1)) else {
-            return Err(Error::InvalidFilter(format!("filter: the string at {position} has no end")));
+            return Err(Error::InvalidFilter(format!(
+                "filter: the string at position {position} is not closed"
+            )));
         };
         self.rest = rest;
         match serde_json::from_str::<String>(literal) {
-            Ok(text) if text.contains('\0') => {
-                Err(Error::InvalidFilter(format!("filter: the string at {position} contains U+0000")))
-            }
+            Ok(text) if text.contains('\0') => Err(Error::InvalidFilter(format!(
+                "filter: the string at position {position} contains U+0000"
+            ))),
             Ok(text) => Ok(Token::Text(text)),
-            Err(_) => Err(Error::InvalidFilter(format!("filter: the string at {position} is not JSON"))),
+            Err(_) => Err(Error::InvalidFilter(format!(
+                "filter: the string at position {position} is not a valid JSON string"
+            ))),
         }
     }
 }

@@ -50,11 +50,11 @@ impl Filter {
             // The filter must stay within the limit when its shorthands are expanded.
             None if filter.depth() > MAX_DEPTH => Err(parser.too_deep()),
             None if filter.value_terms() > MAX_VALUE_TERMS => Err(Error::InvalidFilter(format!(
-                "filter: it makes more than {MAX_VALUE_TERMS} comparisons with the values of multi-valued attributes; \
-                 eq with the value alone, as in emails.value eq \"ada@example.com\", is not counted"
+                "filter: it has more than {MAX_VALUE_TERMS} comparisons with values of multi-valued attributes; \
+                 comparisons of only the value with eq, as in emails.value eq \"ada@example.com\", do not count"
             ))),
             None => Ok(filter),
-            Some(token) => Err(parser.refuse(&format!("{} is not expected", token_text(&token)))),
+            Some(token) => Err(parser.refuse(&format!("unexpected {}", token_text(&token)))),
         }
     }
 }
@@ -153,18 +153,16 @@ impl<'a> Parser<'a> {
                 Ok(Filter::Not(Box::new(filter)))
             }
             Some(Token::Word(name)) => self.comparison(names, name, depth),
-            Some(token) => {
-                Err(self.refuse(&format!("{} stands where an attribute should be", token_text(&token))))
-            }
-            None => Err(self.refuse("it ends where an attribute should be")),
+            Some(token) => Err(self.refuse(&format!("expected an attribute, found {}", token_text(&token)))),
+            None => Err(self.refuse("expected an attribute, but the text ends")),
         }
     }
 
     fn closes(&mut self, expected: &Token<'_>, name: &str) -> Result<(), Error> {
         match self.next()? {
             Some(token) if token == *expected => Ok(()),
-            Some(token) => Err(self.refuse(&format!("{} stands where {name} should be", token_text(&token)))),
-            None => Err(self.refuse(&format!("it ends where {name} should be"))),
+            Some(token) => Err(self.refuse(&format!("expected {name}, found {}", token_text(&token)))),
+            None => Err(self.refuse(&format!("expected {name}, but the text ends"))),
         }
     }
 
@@ -189,13 +187,13 @@ impl<'a> Parser<'a> {
             Names::Parts(of) => Attribute::find(of.attribute.sub_attributes, name).map(AttrPath::part),
         };
         let path = path.filter(AttrPath::is_comparable);
-        path.ok_or_else(|| self.refuse(&format!("the attribute {name:.80} is not known")))
+        path.ok_or_else(|| self.refuse(&format!("unknown attribute {name:.80}")))
     }
 
     /// Parses `path[…]` and an optional `.part operator value` after it.
     fn value_path(&mut self, names: Names<'_>, path: AttrPath, depth: usize) -> Result<Filter, Error> {
         if path.sub.is_some() || path.attribute.kind != Type::Complex || matches!(names, Names::Parts(_)) {
-            return Err(self.refuse(&format!("{path} has no parts to select by")));
+            return Err(self.refuse(&format!("{path} has no sub-attributes to filter by")));
         }
         self.next()?;
         let filter = self.inside_brackets(path, self.deeper(depth)?)?;
@@ -203,7 +201,9 @@ impl<'a> Parser<'a> {
             return Ok(Filter::Any { path, filter: Box::new(filter) });
         }
         // `emails[type eq "work"].value eq "x"` is not in the RFC's grammar, but clients send it.
-        let Some(Token::Word(name)) = self.next()? else { return Err(self.refuse("a name should follow")) };
+        let Some(Token::Word(name)) = self.next()? else {
+            return Err(self.refuse("expected the name of a sub-attribute"));
+        };
         let part = self.path(Names::Parts(path), name.strip_prefix('.').unwrap_or(name))?;
         let also = self.compare(part)?;
         let any = |also| Filter::Any { path, filter: Box::new(Filter::And(vec![filter, also])) };
@@ -230,21 +230,21 @@ impl<'a> Parser<'a> {
             return Err(self.refuse(&format!("it has more than {MAX_TERMS} comparisons")));
         }
         let Some(Token::Word(word)) = self.next()? else {
-            return Err(self.refuse(&format!("an operator should follow {path}")));
+            return Err(self.refuse(&format!("expected an operator after {path}")));
         };
         if word.eq_ignore_ascii_case("pr") {
             return Ok(Filter::Present(path));
         }
         let found = Operator::ALL.into_iter().find(|known| known.as_str().eq_ignore_ascii_case(word));
         let Some(operator) = found else {
-            return Err(self.refuse(&format!("the operator {word:.20} is not known")));
+            return Err(self.refuse(&format!("unknown operator {word:.20}")));
         };
         let value = self.next()?;
         if matches!(value, Some(Token::Word("null"))) {
             return match operator {
                 Operator::Eq => Ok(Filter::Not(Box::new(Filter::Present(path)))),
                 Operator::Ne => Ok(Filter::Present(path)),
-                _ => Err(self.refuse(&format!("null cannot be compared by {word}"))),
+                _ => Err(self.refuse(&format!("null cannot be compared with {word}; use eq or ne"))),
             };
         }
         let path = self.comparable(path)?;
@@ -261,7 +261,7 @@ impl<'a> Parser<'a> {
         match Attribute::find(leaf.sub_attributes, "value") {
             Some(value) => Ok(AttrPath { sub: Some(value), ..path }),
             None => Err(self.refuse(&format!(
-                "{path} has several parts: name one, such as {path}.{}",
+                "{path} has sub-attributes; name one, such as {path}.{}",
                 leaf.sub_attributes.first().map_or("value", |sub| sub.name)
             ))),
         }
@@ -293,15 +293,18 @@ impl<'a> Parser<'a> {
                     Ok(time) if time.to_string().len() == "2026-01-31T09:30:00.000Z".len() => {
                         Ok(Operand::Time(time))
                     }
-                    _ => Err(self
-                        .refuse(&format!("{name} is compared with a time such as \"2026-01-31T09:30:00Z\""))),
+                    _ => {
+                        Err(self
+                            .refuse(&format!("compare {name} with a time such as \"2026-01-31T09:30:00Z\"")))
+                    }
                 }
             }
             (Type::Boolean | Type::DateTime, Some(_)) => {
-                Err(self.refuse(&format!("{name} cannot be compared by {} with that", operator.as_str())))
+                Err(self
+                    .refuse(&format!("{name} cannot be compared with this value by {}", operator.as_str())))
             }
-            (_, Some(_)) => Err(self.refuse(&format!("{name} is compared with a string in quotes"))),
-            (_, None) => Err(self.refuse("it ends where a value should be")),
+            (_, Some(_)) => Err(self.refuse(&format!("compare {name} with a string in quotes"))),
+            (_, None) => Err(self.refuse("expected a value, but the text ends")),
         }
     }
 
@@ -309,7 +312,7 @@ impl<'a> Parser<'a> {
         match word {
             _ if word.eq_ignore_ascii_case("true") => Ok(Operand::Bool(true)),
             _ if word.eq_ignore_ascii_case("false") => Ok(Operand::Bool(false)),
-            _ => Err(self.refuse(&format!("{name} is compared with true or false"))),
+            _ => Err(self.refuse(&format!("compare {name} with true or false"))),
         }
     }
 }

@@ -33,7 +33,7 @@ impl Change {
         let fixed = [Some(path.attribute), path.sub].into_iter().flatten();
         if let Some(fixed) = fixed.into_iter().find(|one| one.mutability != Mutability::ReadWrite) {
             return if self.named && fixed.mutability == Mutability::ReadOnly {
-                Err(Error::Mutability(format!("{path}: is the service's to change")))
+                Err(Error::Mutability(format!("{path}: is read-only")))
             } else {
                 Ok(())
             };
@@ -205,7 +205,7 @@ impl Values {
             }
         }
         if self.all.len() > MAX_VALUES {
-            let problem = format!("at most {MAX_VALUES} values are kept");
+            let problem = format!("send at most {MAX_VALUES} values");
             return Err(Error::invalid(self.path.to_string(), problem));
         }
         Ok(self)

@@ -80,7 +80,7 @@ impl Change {
         if let (None, Some(filter), Verb::Remove) = (self.path.sub, &self.filter, self.verb) {
             let mut named = Vec::new();
             if !selected(filter, &mut named) {
-                let problem = "members to remove are selected by value eq \"…\", with or between several";
+                let problem = "select members to remove by value eq \"…\", joined with or";
                 return Err(Error::InvalidFilter(format!("Operations[{}].path: {problem}", self.number)));
             }
             for id in named {
@@ -89,7 +89,7 @@ impl Change {
             return Ok(());
         }
         if self.path.sub.is_some() || self.filter.is_some() {
-            let problem = "a member is added or removed as a whole";
+            let problem = "members can only be added or removed as a whole";
             return Err(Error::Mutability(format!("{}: {problem}", self.path)));
         }
         match (self.verb, &self.value) {

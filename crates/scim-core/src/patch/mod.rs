@@ -74,12 +74,14 @@ impl Patch {
         for (number, operation) in sent.iter().enumerate() {
             changes.extend(Operation::read(number, operation)?.changes(kind)?);
             if changes.len() > MAX_CHANGES && *kind == USERS {
-                return Err(syntax(&format!("Operations: at most {MAX_CHANGES} changes are taken at once")));
+                return Err(syntax(&format!(
+                    "Operations: send at most {MAX_CHANGES} changes in one request"
+                )));
             }
         }
         let filters = changes.iter().filter_map(|change: &Change| change.filter.as_ref());
         if *kind == USERS && filters.map(Filter::terms).sum::<usize>() > MAX_COMPARISONS {
-            let problem = format!("Operations: at most {MAX_COMPARISONS} comparisons are made at once");
+            let problem = format!("Operations: send at most {MAX_COMPARISONS} comparisons in one request");
             return Err(Error::InvalidFilter(problem));
         }
         Ok(Self { changes })
@@ -126,7 +128,7 @@ impl<'v> Operation<'v> {
                 None => Vec::new(),
             }),
             (None, Verb::Remove, _) => {
-                Err(Error::NoTarget(format!("Operations[{number}].path: is required to remove something")))
+                Err(Error::NoTarget(format!("Operations[{number}].path: is required with remove")))
             }
             (None, _, Some(Value::Object(members))) => {
                 let mut changes = Vec::new();
@@ -140,7 +142,7 @@ impl<'v> Operation<'v> {
             }
             (None, ..) => {
                 let place = format!("Operations[{number}].value");
-                Err(Error::invalid(place, "must be an object of attributes when there is no path"))
+                Err(Error::invalid(place, "must be an object of attributes if there is no path"))
             }
         }
     }

@@ -30,17 +30,17 @@ impl Target {
         let unreadable = |error: Error| Error::InvalidPath(format!("path: {error}"));
         let mut parser = Parser::new(text).map_err(unreadable)?;
         let Some(Token::Word(name)) = parser.next().map_err(unreadable)? else {
-            return Err(malformed("an attribute should stand first"));
+            return Err(malformed("expected an attribute at the start"));
         };
         if !is_name(name) {
-            return Err(malformed("a name is letters, digits, - and _ with dots between"));
+            return Err(malformed("a name consists of letters, digits, -, _ and dots"));
         }
         let extension = kind.extension(name).map(Self::Extension);
         let path = kind.resolve(name);
         if !parser.adjoins('[') {
             return match parser.next()? {
                 None => Ok(extension.or_else(|| path.map(|path| Self::Attribute { path, filter: None }))),
-                Some(_) => Err(malformed("nothing should follow the attribute")),
+                Some(_) => Err(malformed("unexpected text after the attribute")),
             };
         }
         let Some(path) = path else {
@@ -48,20 +48,20 @@ impl Target {
             return if text.trim_end().contains(']') { Ok(None) } else { Err(malformed("] is missing")) };
         };
         if path.sub.is_some() || path.attribute.kind != Type::Complex {
-            return Err(malformed("values are selected of a complex attribute"));
+            return Err(malformed("only values of complex attributes can be filtered"));
         }
         parser.next()?;
         let filter = Some(parser.bracket(path)?);
         let part = if parser.adjoins('.') { parser.next()? } else { None };
         if parser.next()?.is_some() {
-            return Err(malformed("nothing should follow the brackets but .part"));
+            return Err(malformed("only .name may follow the brackets"));
         }
         let Some(Token::Word(part)) = part else {
             return Ok(Some(Self::Attribute { path, filter }));
         };
         let part = part.strip_prefix('.').unwrap_or(part);
         if !is_name(part) {
-            return Err(malformed("a name should follow the dot"));
+            return Err(malformed("expected a name after the dot"));
         }
         let sub = Attribute::find(path.attribute.sub_attributes, part);
         Ok(sub.map(|sub| Self::Attribute { path: AttrPath { sub: Some(sub), ..path }, filter }))

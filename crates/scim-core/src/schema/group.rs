@@ -6,7 +6,7 @@ use super::{Schema, attribute::Attribute};
 pub const GROUP: Schema = Schema {
     id: "urn:ietf:params:scim:schemas:core:2.0:Group",
     name: "Group",
-    description: "A group of people of the tenant",
+    description: "A group of users of the tenant",
     attributes: &[
         Attribute::text("displayName", "The name of the group.").max(256).required().unique(),
         Attribute::complex("members", MEMBERS, "Members of the group.").multi(),

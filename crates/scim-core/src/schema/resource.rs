@@ -23,7 +23,7 @@ pub struct ResourceType {
 pub const USERS: ResourceType = ResourceType {
     name: "User",
     endpoint: "/Users",
-    description: "A person of the tenant",
+    description: "A user of the tenant",
     schema: &USER,
     extensions: &[&ENTERPRISE_USER],
 };
@@ -32,7 +32,7 @@ pub const USERS: ResourceType = ResourceType {
 pub const GROUPS: ResourceType = ResourceType {
     name: "Group",
     endpoint: "/Groups",
-    description: "A group of people of the tenant",
+    description: "A group of users of the tenant",
     schema: &GROUP,
     extensions: &[],
 };

@@ -9,7 +9,7 @@ use super::{
 pub const USER: Schema = Schema {
     id: "urn:ietf:params:scim:schemas:core:2.0:User",
     name: "User",
-    description: "A person of the tenant",
+    description: "A user of the tenant",
     attributes: &[
         Attribute::text("userName", "Unique name of the user at the identity provider.")
             .max(256)
@@ -110,7 +110,7 @@ const MANAGER: &[Attribute] = &[
 ];
 
 const GROUPS: &[Attribute] = &[
-    Attribute::text("value", "The id of the group.").exact().read_only(),
+    Attribute::text("value", "ID of the group.").exact().read_only(),
     Attribute::reference("$ref", &["Group"], "URL of the group.").read_only(),
     Attribute::text("display", "The name of the group.").read_only(),
     Attribute::text("type", "Kind of membership.").canonical(&["direct"]).read_only(),

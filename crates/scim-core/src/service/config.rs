@@ -26,7 +26,7 @@ pub fn service_provider_config(base: &str) -> Value {
         "authenticationSchemes": [{
             "type": "oauthbearertoken",
             "name": "SCIM token",
-            "description": "Authorization: Bearer scim_…, minted by the tenant's administrator",
+            "description": "Authorization: Bearer scim_…, issued by an administrator of the tenant",
             "specUri": "https://www.rfc-editor.org/info/rfc6750",
             "primary": true,
         }],

@@ -70,7 +70,7 @@ impl Answer {
     pub fn error(error: &Error) -> Self {
         let detail = match error {
             // Storage details belong in your log and are not sent to the client.
-            Error::Store(_) => "the service cannot answer just now".to_owned(),
+            Error::Store(_) => "The service is temporarily unavailable. Try again.".to_owned(),
             other => other.to_string(),
         };
         let body = error_body(error.status(), error.scim_type(), &detail);
@@ -111,7 +111,7 @@ impl Service<'_> {
             (_, "ServiceProviderConfig" | "Schemas" | "ResourceTypes" | "Users", _)
                 if request.method != "GET" =>
             {
-                let detail = "this address does not take this method";
+                let detail = "This resource does not support this method.";
                 let body = error_body(405, None, detail);
                 Ok(Answer { status: 405, location: None, body: Some(body) })
             }

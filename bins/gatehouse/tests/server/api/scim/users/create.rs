@@ -43,7 +43,7 @@ fn token_can_request_a_conflict_for_existing_users() {
         let tenant = server.tenant_with("acme", true);
         assert_eq!(tenant.scim.post(USERS, &ada()).status, 201);
         insta::allow_duplicates! {
-            insta::assert_snapshot!(tenant.scim.post(USERS, &ada()).shown(), @r#"409 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"409","detail":"userName: another one of this tenant has this value","scimType":"uniqueness"}"#);
+            insta::assert_snapshot!(tenant.scim.post(USERS, &ada()).shown(), @r#"409 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"409","detail":"userName: this value is already taken in this tenant","scimType":"uniqueness"}"#);
         }
     });
 }
@@ -55,7 +55,7 @@ fn a_sign_in_address_belongs_to_one_user() {
         assert_eq!(scim.post(USERS, &ada()).status, 201);
         let other = json!({ "userName": "other", "emails": [{ "value": "ADA@example.com" }] });
         insta::allow_duplicates! {
-            insta::assert_snapshot!(scim.post(USERS, &other).shown(), @r#"409 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"409","detail":"emails: another one of this tenant has this value","scimType":"uniqueness"}"#);
+            insta::assert_snapshot!(scim.post(USERS, &other).shown(), @r#"409 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"409","detail":"emails: this value is already taken in this tenant","scimType":"uniqueness"}"#);
         }
     });
 }
@@ -76,7 +76,7 @@ fn errors_name_the_attribute() {
         insta::allow_duplicates! {
             insta::assert_snapshot!(problem(json!({})), @r#"400 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"400","detail":"userName: is required","scimType":"invalidValue"}"#);
             insta::assert_snapshot!(problem(json!({ "userName": "" })), @r#"400 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"400","detail":"userName: must not be blank","scimType":"invalidValue"}"#);
-            insta::assert_snapshot!(problem(json!({ "userName": "a", "emails": [{ "value": "b" }] })), @r#"400 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"400","detail":"emails[0].value: must be an e-mail address such as ada@example.com","scimType":"invalidValue"}"#);
+            insta::assert_snapshot!(problem(json!({ "userName": "a", "emails": [{ "value": "b" }] })), @r#"400 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"400","detail":"emails[0].value: must be an email address such as ada@example.com","scimType":"invalidValue"}"#);
             insta::assert_snapshot!(problem(json!({ "userName": "a", "name": { "givenName": 1 } })), @r#"400 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"400","detail":"name.givenName: must be a string","scimType":"invalidValue"}"#);
             insta::assert_snapshot!(problem(json!(["userName"])), @r#"400 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"400","detail":"the body must be a JSON object that describes a user","scimType":"invalidSyntax"}"#);
         }

@@ -24,7 +24,7 @@ fn unknown_malformed_and_other_tenants_ids_get_the_same_404() {
             .collect();
         assert!(answers.iter().all(|answer| answer == &answers[0]), "{answers:?}");
         insta::allow_duplicates! {
-            insta::assert_snapshot!(answers[0], @r#"404 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"404","detail":"there is no resource with this id"}"#);
+            insta::assert_snapshot!(answers[0], @r#"404 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"404","detail":"There is no resource with this ID."}"#);
         }
     });
 }

@@ -61,8 +61,8 @@ fn replace_refuses_unique_values_of_other_users() {
         let bob = scim.post(USERS, &json!({ "userName": "bob" })).json();
         let path = format!("{USERS}/{}", bob["id"].as_str().unwrap());
         insta::allow_duplicates! {
-            insta::assert_snapshot!(scim.put(&path, &json!({ "userName": "ADA@example.com" })).shown(), @r#"409 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"409","detail":"userName: another one of this tenant has this value","scimType":"uniqueness"}"#);
-            insta::assert_snapshot!(scim.put(&path, &json!({ "userName": "bob", "emails": ["ada@example.com"] })).shown(), @r#"409 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"409","detail":"emails: another one of this tenant has this value","scimType":"uniqueness"}"#);
+            insta::assert_snapshot!(scim.put(&path, &json!({ "userName": "ADA@example.com" })).shown(), @r#"409 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"409","detail":"userName: this value is already taken in this tenant","scimType":"uniqueness"}"#);
+            insta::assert_snapshot!(scim.put(&path, &json!({ "userName": "bob", "emails": ["ada@example.com"] })).shown(), @r#"409 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"409","detail":"emails: this value is already taken in this tenant","scimType":"uniqueness"}"#);
         }
         assert_eq!(scim.get(&path).json(), bob);
         assert_eq!(
@@ -82,7 +82,7 @@ fn errors_are_checked_in_order() {
         insta::allow_duplicates! {
             // 400 before 404: an invalid body must not reveal what exists.
             insta::assert_snapshot!(scim.put(&path, &json!({})).shown(), @r#"400 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"400","detail":"userName: is required","scimType":"invalidValue"}"#);
-            insta::assert_snapshot!(scim.put(&path, &json!({ "userName": "x" })).shown(), @r#"404 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"404","detail":"there is no resource with this id"}"#);
+            insta::assert_snapshot!(scim.put(&path, &json!({ "userName": "x" })).shown(), @r#"404 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"404","detail":"There is no resource with this ID."}"#);
         }
     });
 }
