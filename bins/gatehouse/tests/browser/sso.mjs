@@ -12,15 +12,15 @@ export async function sso({ page, complaints, confirm }, see, by, stranger, sign
   const shows = (text, on = page) => on.getByText(text).first().waitFor();
   const clipboard = () => page.evaluate(() => navigator.clipboard.readText());
   const link = (name, on = page) => on.getByRole("link", { name, exact: true });
-  const tab = (name) => link(name, page.getByRole("navigation", { name: "This identity provider" })).click();
+  const tab = (name) => link(name, page.getByRole("navigation", { name: "SSO connection" })).click();
 
   await page.getByRole("link", { name: "Single sign-on" }).click();
-  await shows("Nobody signs in from elsewhere yet");
+  await shows("No SSO connections yet");
   await see(page, "sso-empty");
 
   // What to do there, before there is anything here.
-  await link("Add identity provider").click();
-  await shows("Enter these stand-ins; step 5");
+  await link("Add SSO connection").click();
+  await shows("Enter these placeholders; step 5");
   await by(page, "Copy Audience URI (SP Entity ID)").click();
   assert.match(await clipboard(), /\/api\/saml\/placeholder\/metadata$/);
   await see(page, "sso-new");
@@ -30,33 +30,33 @@ export async function sso({ page, complaints, confirm }, see, by, stranger, sign
   assert.equal(await page.getByText("In the Okta Admin Console").first().isVisible(), false);
 
   // What is wrong is said at its field.
-  await by(page, "Add identity provider").click();
-  await page.locator('[data-wrong="name"]').getByText("Give it a name").waitFor();
+  await by(page, "Add SSO connection").click();
+  await page.locator('[data-wrong="name"]').getByText("Enter a name").waitFor();
   await page.getByLabel("Name", { exact: true }).fill("Elsewhere <b>");
   await page.getByLabel("E-mail domains").fill("corp.example, not a domain");
-  await by(page, "Add identity provider").click();
-  await page.locator('[data-wrong="metadataUrl"]').getByText("Enter the address").waitFor();
-  await page.getByText("Single fields", { exact: true }).click();
+  await by(page, "Add SSO connection").click();
+  await page.locator('[data-wrong="metadataUrl"]').getByText("Enter the metadata URL").waitFor();
+  await page.getByText("Manual entry", { exact: true }).click();
   await page.getByLabel("Entity ID of the identity provider").fill(other.issuer);
   await page.getByLabel("Single sign-on URL of the identity provider").fill(other.sso);
   await page.getByLabel("Signing certificates").fill("-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----");
-  await by(page, "Add identity provider").click();
+  await by(page, "Add SSO connection").click();
   await confirm();
   await page.locator('[data-wrong="emailDomains"]').filter({ hasText: /./ }).waitFor();
   assert.equal(await page.evaluate(() => document.activeElement.id), "sso-domains");
   await page.getByLabel("E-mail domains").fill("corp.example, branch.example");
-  await by(page, "Add identity provider").click();
+  await by(page, "Add SSO connection").click();
   await page.locator('[data-wrong="certificates"]').getByText("Certificate 1: ").waitFor();
   await see(page, "sso-new-refused");
   await page.getByLabel("Signing certificates").fill("");
   await page.locator('[data-into="certificates"]').setInputFiles({ name: "idp.pem", mimeType: "application/x-pem-file", buffer: Buffer.from(other.cert) });
   await shows("1 certificate.");
-  await by(page, "Add identity provider").click();
+  await by(page, "Add SSO connection").click();
 
   // What to do there now, with the values of this one.
-  await shows("Steps 1 to 4 were done before");
+  await shows("Steps 1 to 4 are done.");
   await shows("Elsewhere <b>");
-  await shows("Many read them all from our metadata URL.");
+  await shows("Many identity providers import them all from our metadata URL.");
   const own = new URL(page.url()).searchParams.get("provider");
   assert.match(own, /^sso_/);
   await by(page, "Copy ACS URL, reply URL, recipient, destination (HTTP-POST)").click();
@@ -73,28 +73,28 @@ export async function sso({ page, complaints, confirm }, see, by, stranger, sign
   await tab("Overview");
   await page.locator(".domain").filter({ hasText: "branch.example not verified" }).waitFor();
   await page.locator(".domain").filter({ hasText: /corp\.example verified/ }).waitFor();
-  await shows("certificate ends soon");
+  await shows("certificate expires soon");
   await page.getByText("Fingerprint (SHA-256)").first().click();
   await see(page, "sso-provider");
 
   // A test that fails, one that works, and nobody is signed in.
   const test = async () => {
     await page.locator('[data-act="test"]').click();
-    await link("Go on to Elsewhere <b>").click();
+    await link("Continue to Elsewhere <b>").click();
     await page.waitForURL(/test=try_/);
     await shows("Nobody was signed in.");
   };
   Object.assign(other.answer, { signed: false, email: "kim@corp.example", attributes: { [MAIL]: "kim@corp.example", displayName: hostile } });
   await by(page, "Test connection").click();
-  await shows("Before anybody is sent there");
+  await shows("Configuration checks");
   await see(page, "sso-test");
-  await link("Go on to Elsewhere <b>").click();
+  await link("Continue to Elsewhere <b>").click();
   await page.locator('[data-check="SIGNATURE"]').getByText("UNSIGNED").waitFor();
   await page.locator('[data-check="ACCOUNT"]').getByText("not reached").waitFor();
   await see(page, "sso-report-failed");
   other.answer.signed = true;
   await test();
-  await shows("It works:");
+  await shows("The test passed:");
   await page.locator("tr").filter({ hasText: MAIL }).getByText("kim@corp.example").waitFor();
   assert.equal(await page.locator("tr").filter({ hasText: "displayName" }).locator("td").textContent(), hostile);
   assert.notEqual(await page.title(), "owned");
@@ -109,29 +109,29 @@ export async function sso({ page, complaints, confirm }, see, by, stranger, sign
   const [begun] = await Promise.all([page.waitForResponse((answer) => answer.url().endsWith("/test")), page.locator('[data-act="test"]').click()]);
   const waiting = `/settings/sso?${new URLSearchParams({ provider: own, test: (await begun.json()).id })}`;
   await page.goto(waiting);
-  await shows("Nothing has come back yet");
+  await shows("Waiting for a response");
   await see(page, "sso-test-waiting");
   await page.route("**/tests/*", async (route) => {
     const answer = await route.fetch();
     await route.fulfill({ response: answer, json: { ...(await answer.json()), status: "EXPIRED" } });
   });
   await page.goto(waiting);
-  await shows("nothing came back in time");
+  await shows("timed out without a response");
   await page.unrouteAll();
 
   // Our certificate.
   await page.goto(`/settings/sso?provider=${own}`);
   await by(page, "Rotate certificate").click();
   await by(page.locator("#sure"), "Rotate").click();
-  await page.getByText("to change through whom people sign in").waitFor();
+  await page.getByText("to change SSO connections and domains").waitFor();
   await confirm();
-  await shows("A rotation is under way");
+  await shows("A rotation is in progress");
   assert.equal(await page.locator("[data-ours] > li").count(), 2);
   await see(page, "sso-rotating");
-  await by(page, "Complete the rotation").click();
+  await by(page, "Complete rotation").click();
   await by(page.locator("#sure"), "Complete").click();
   await confirm();
-  await shows("The new certificate is in force.");
+  await shows("The new certificate is active.");
   assert.equal(await page.locator("[data-ours] > li").count(), 1);
 
   // Known by its metadata from now on, and that read again.
@@ -145,21 +145,21 @@ export async function sso({ page, complaints, confirm }, see, by, stranger, sign
   await page.getByLabel("Name", { exact: true }).fill("Elsewhere");
   await save.click();
   await confirm();
-  await shows("The identity provider is changed.");
-  await shows(`From metadata that is read from ${other.metadata}, with 1 certificate.`);
+  await shows("SSO connection saved.");
+  await shows(`From the metadata URL ${other.metadata}, with 1 certificate.`);
   await tab("Overview");
-  await by(page, "Read metadata now").click();
-  await shows("Its metadata is read.");
+  await by(page, "Refresh metadata").click();
+  await shows("Metadata refreshed.");
 
   // All of them, and the domains.
   await page.goto("/settings/sso");
-  await shows("1 identity provider.");
+  await shows("1 SSO connection.");
   const branch = page.locator('[data-domains] [data-id="branch.example"]');
-  await by(branch, "Copy the value").click();
+  await by(branch, "Copy value").click();
   assert.match(await clipboard(), /^gatehouse-domain-verification=/);
   await page.route("**/verify", (route) => route.fulfill({ status: 409, json: { code: "CONFLICT", reason: "DNS_RECORD_MISSING", error: "no" } }));
-  await by(branch, "Verify now: branch.example").click();
-  await branch.getByText("The record is not there yet.").waitFor();
+  await by(branch, "Verify branch.example").click();
+  await branch.getByText("The TXT record was not found.").waitFor();
   await page.unrouteAll();
   await see(page, "sso");
 
@@ -171,15 +171,15 @@ export async function sso({ page, complaints, confirm }, see, by, stranger, sign
     const certificate = (status, from, to) => ({ ...first.certificates[0], status, notBefore: day(from), notAfter: day(to) });
     const others = [
       { name: "Okta", entityId: "http://www.okta.com/exk1fcia6d6EMsf331d8", certificates: [certificate("VALID", -100, 3000)], emailDomains: ["corp.example"], warnings: [] },
-      { name: "Entra ID of the branch in the far north", entityId: "https://sts.windows.net/11111111-2222-4333-8444-555555555555/", certificates: [certificate("EXPIRED", -900, -2), certificate("NOT_YET_VALID", 3, 900)], warnings: ["emailDomains: x", "certificates: none of them is good now, so nobody can sign in; set newer ones, or newer metadata"] },
-      { name: "ADFS", entityId: "http://adfs.example/adfs/services/trust", certificates: [certificate("VALID", -100, 300)], metadata: { ...first.metadata, failedAt: day(0), error: "x" }, warnings: ["metadataUrl: could not be used on 2026-11-22: there was no answer. What was known before goes on"] },
+      { name: "Entra ID of the branch in the far north", entityId: "https://sts.windows.net/11111111-2222-4333-8444-555555555555/", certificates: [certificate("EXPIRED", -900, -2), certificate("NOT_YET_VALID", 3, 900)], warnings: ["emailDomains: x", "certificates: none is valid now, so nobody can sign in; add a valid certificate or newer metadata"] },
+      { name: "ADFS", entityId: "http://adfs.example/adfs/services/trust", certificates: [certificate("VALID", -100, 300)], metadata: { ...first.metadata, failedAt: day(0), error: "x" }, warnings: ["metadataUrl: could not be used on 2026-11-22: there was no answer. The previous metadata stays in effect"] },
     ];
     const providers = [first, ...others.map((other, at) => ({ ...first, id: `${first.id.slice(0, -1)}${at}`, ...other }))];
     await route.fulfill({ response: answer, json: { providers, signInMode: "CREDENTIALS_ONLY" } });
   });
   await page.goto("/settings/sso");
-  await shows("4 identity providers.");
-  await shows("takes e-mail and password alone");
+  await shows("4 SSO connections.");
+  await shows("allows only e-mail and password");
   await see(page, "sso-many");
   await page.unrouteAll();
   await page.goto("/settings/sso");
@@ -188,18 +188,18 @@ export async function sso({ page, complaints, confirm }, see, by, stranger, sign
 
   // No domain, no provider.
   await page.bringToFront();
-  await by(page, "Remove the verification of corp.example").click();
+  await by(page, "Remove verification of corp.example").click();
   await by(page.locator("#sure"), "Remove").click();
   await confirm();
-  await by(page, "Verify now: corp.example").waitFor();
+  await by(page, "Verify corp.example").waitFor();
   await link("Elsewhere").click();
   await tab("Settings");
   await page.waitForFunction(() => document.querySelector("[name=name]").value !== "");
-  await by(page, "Remove identity provider").click();
+  await by(page, "Remove SSO connection").click();
   await by(page.locator("#sure"), "Remove").click();
   await confirm();
-  await shows("The identity provider is removed.");
-  await shows("Nobody signs in from elsewhere yet");
+  await shows("SSO connection removed.");
+  await shows("No SSO connections yet");
   await page.goto(`/settings/sso?provider=${own}`);
   await shows("Page not found");
   await page.goto("/settings/sso");
@@ -237,14 +237,14 @@ async function somebodySignsIn({ context, page, complaints }, other, see, by, si
   const policy = between.headers()["content-security-policy"];
   assert.ok(policy.includes(`form-action ${new URL(other.sso).origin};`), policy);
   assert.equal(between.headers()["cache-control"], "no-store");
-  await by(page, "Go on to Elsewhere").waitFor();
+  await by(page, "Continue to Elsewhere").waitFor();
   await see(page, "saml-post");
   await page.unrouteAll();
-  await by(page, "Go on to Elsewhere").click();
+  await by(page, "Continue to Elsewhere").click();
   await page.getByText("SAML_REFUSED").waitFor();
   await page.getByText("an administrator of Works").waitFor();
   await see(page, "saml-refused");
-  await by(page, "Copy code and reference number").click();
+  await by(page, "Copy error code and reference").click();
   assert.match(await page.evaluate(() => navigator.clipboard.readText()), /^SAML_REFUSED req_/);
   await page.getByRole("link", { name: "Try again" }).click();
   await at("/auth/login");
@@ -253,7 +253,7 @@ async function somebodySignsIn({ context, page, complaints }, other, see, by, si
   other.answer.elsewhere = other.metadata;
   await page.goto("/auth/login?tenant=works");
   await go().click();
-  await page.getByText("The browser has stopped here").waitFor();
+  await page.getByText("The browser blocked the redirect").waitFor();
   assert.match(complaints.splice(0).join(), /^Sending form data to .* violates the following Content Security Policy/);
   await see(page, "saml-post-stopped");
   delete other.answer.elsewhere;
@@ -266,23 +266,23 @@ async function somebodySignsIn({ context, page, complaints }, other, see, by, si
   await at("/account/security");
   await page.locator(".head").getByText("kim@corp.example").waitFor();
   await by(page, "Add a passkey").click();
-  await by(page, "I have kept them").click();
+  await by(page, "I saved the codes").click();
   await by(page, "Sign out").first().click();
   await page.getByText("You are signed out.").waitFor();
   await page.goto("/auth/login?tenant=works&next=/account/security");
   await go().click();
-  await page.getByText("Your passkey", { exact: true }).waitFor();
+  await page.getByText("Use your passkey", { exact: true }).waitFor();
   assert.ok(!page.url().includes("kim"));
   // Loaded again, the page goes on where it was.
   await page.reload();
-  await by(page, "Use the passkey").click();
+  await by(page, "Use passkey").click();
   await at("/account/security");
 
   // A password is taken still.
   await by(page, "Sign out").first().click();
   await page.getByText("You are signed out.").waitFor();
   await signIn(page, "kim@corp.example");
-  await page.getByText("Your passkey", { exact: true }).waitFor();
+  await page.getByText("Use your passkey", { exact: true }).waitFor();
   assert.deepEqual(complaints, []);
   await context.close();
 }

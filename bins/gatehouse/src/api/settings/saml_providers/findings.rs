@@ -98,12 +98,12 @@ impl Findings {
 /// Runs all checks that need no sign-in.
 pub(crate) fn findings(provider: &Provider, around: &ProviderContext, now: Timestamp) -> Vec<Finding> {
     let mut findings = Findings(Vec::new());
-    findings.add("SIGN_IN_POLICY", policy(around), "identity providers may be used");
-    findings.add("DOMAINS", domains(provider, around), "people are led here from the e-mail field");
-    findings.add("CERTIFICATES", certificates(provider, now), "there is one that is good for longer");
-    findings.add("METADATA", metadata(provider, now), "it could be read, or is not needed");
-    findings.add("REQUESTS", requests(provider), "they are signed, or need not be");
-    findings.add("KEYS", keys(provider, now), "this service's certificate is good for longer");
+    findings.add("SIGN_IN_POLICY", policy(around), "single sign-on is allowed");
+    findings.add("DOMAINS", domains(provider, around), "the sign-in page finds it by e-mail address");
+    findings.add("CERTIFICATES", certificates(provider, now), "all are valid for more than 30 days");
+    findings.add("METADATA", metadata(provider, now), "it is up to date, or not used");
+    findings.add("REQUESTS", requests(provider), "they are signed, or need no signature");
+    findings.add("KEYS", keys(provider, now), "it is valid for more than 30 days");
     findings.0
 }
 
@@ -117,7 +117,7 @@ fn policy(around: &ProviderContext) -> Vec<(Outcome, String)> {
     if around.mode != SignInMode::CredentialsOnly {
         return Vec::new();
     }
-    let problem = "signInMode is CREDENTIALS_ONLY: nobody can sign in through an identity provider; allow it in the sign-in policy";
+    let problem = "signInMode is CREDENTIALS_ONLY: nobody can sign in through an identity provider; allow single sign-on in the sign-in policy";
     vec![(Outcome::Failed, problem.into())]
 }
 
@@ -132,7 +132,7 @@ fn domains(provider: &Provider, around: &ProviderContext) -> Vec<(Outcome, Strin
         return Vec::new();
     }
     let problem = format!(
-        "emailDomains: {} not verified; people are led here from the e-mail field once a DNS record proves the domain, and by loginUrl until then",
+        "emailDomains: {} not verified; add the DNS record so that the sign-in page finds this connection, and use loginUrl until then",
         some(&unverified)
     );
     vec![(Outcome::Warning, problem)]
@@ -156,15 +156,15 @@ fn certificates(provider: &Provider, now: Timestamp) -> Vec<(Outcome, String)> {
     let odd = all.iter().enumerate().filter_map(|(index, certificate)| {
         let problem = match Status::of(certificate, now) {
             Status::Valid => return None,
-            Status::Expiring => format!("ends on {}", day(certificate.not_after())),
-            Status::Expired => format!("ended on {}", day(certificate.not_after())),
-            Status::NotYetValid => format!("begins on {}", day(certificate.not_before())),
+            Status::Expiring => format!("expires on {}", day(certificate.not_after())),
+            Status::Expired => format!("expired on {}", day(certificate.not_after())),
+            Status::NotYetValid => format!("is not valid before {}", day(certificate.not_before())),
         };
-        Some((Outcome::Warning, format!("certificates[{index}]: it {problem}")))
+        Some((Outcome::Warning, format!("certificates[{index}]: {problem}")))
     });
     let mut odd: Vec<_> = odd.collect();
     if !all.iter().any(|certificate| certificate.is_valid_at(now)) {
-        let problem = "certificates: none of them is good now, so nobody can sign in; set newer ones, or newer metadata";
+        let problem = "certificates: none is valid now, so nobody can sign in; add a valid certificate or newer metadata";
         odd.push((Outcome::Failed, problem.into()));
     }
     odd
@@ -176,7 +176,7 @@ fn metadata(provider: &Provider, now: Timestamp) -> Vec<(Outcome, String)> {
         odd.push((
             Outcome::Warning,
             format!(
-                "metadataUrl: could not be used on {}: {problem}. What was known before goes on",
+                "metadataUrl: could not be used on {}: {problem}. The previous metadata stays in effect",
                 day(*at)
             ),
         ));
@@ -185,7 +185,7 @@ fn metadata(provider: &Provider, now: Timestamp) -> Vec<(Outcome, String)> {
     let days = if matches!(provider.source, Source::MetadataUrl(_)) { 1 } else { SOON_DAYS };
     if let Some(ends) = provider.valid_until.filter(|ends| *ends < now.plus_millis(days * DAY)) {
         let word = if ends < now { "was valid until" } else { "is valid until" };
-        let problem = format!("metadata: it {word} {}; get newer metadata", day(ends));
+        let problem = format!("metadata: {word} {}; provide newer metadata", day(ends));
         odd.push((Outcome::Warning, problem));
     }
     odd
@@ -195,7 +195,7 @@ fn requests(provider: &Provider) -> Vec<(Outcome, String)> {
     if provider.sign_requests || !provider.refresh.wants_signed_requests {
         return Vec::new();
     }
-    let problem = "signRequests: the metadata asks for signed requests, and they are not signed; the identity provider may refuse them";
+    let problem = "signRequests: the metadata requires signed requests, but they are not signed; the identity provider may refuse them";
     vec![(Outcome::Warning, problem.into())]
 }
 
@@ -205,7 +205,7 @@ fn keys(provider: &Provider, now: Timestamp) -> Vec<(Outcome, String)> {
         return Vec::new();
     }
     let problem = format!(
-        "serviceProvider.certificates: the active one ends on {}; rotate it",
+        "serviceProvider.certificates: the active certificate expires on {}; rotate it",
         day(certificate.not_after())
     );
     vec![(Outcome::Warning, problem)]
