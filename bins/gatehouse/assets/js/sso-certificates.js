@@ -1,4 +1,4 @@
-// Certificates of both sides: those that answers are verified with, read again; and ours, rotated.
+// The certificates of the identity provider, with metadata refresh, and our own, with rotation.
 
 import { sure } from "./drawn.js";
 import { badge, classed } from "./elements.js";
@@ -11,7 +11,7 @@ const theirs = $('[data-part="idp"]');
 const ours = $('[data-part="own"]');
 const files = [];
 
-/** A button that copies a certificate. */
+/** Creates a button that copies a certificate. */
 function copying(pem, label) {
   const button = classed("button", "quiet", "Copy");
   button.type = "button";
@@ -29,7 +29,7 @@ function downloading(pem, name) {
   return link;
 }
 
-/** A fingerprint in pairs, as tools print it. */
+/** Formats a fingerprint in pairs, as openssl prints it. */
 const paired = (fingerprint) => fingerprint.toUpperCase().match(/../g)?.join(":") ?? fingerprint;
 
 function certificate(one, label, marks = [], more = []) {
@@ -39,14 +39,14 @@ function certificate(one, label, marks = [], more = []) {
   return element("li", about, classed("div", "acts", copying(one.pem, label), ...more));
 }
 
-const uses = { ACTIVE: ["signing", "good"], NEXT: ["next", ""] };
+const uses = { ACTIVE: ["active", "good"], NEXT: ["next", ""] };
 
 onProvider((now) => {
   $("[data-source]", theirs).replaceChildren(...sourceOf(now));
   $("[data-refresh]", theirs).hidden = now.source !== "METADATA_URL";
   $("[data-sso-url]", theirs).textContent = now.ssoUrl;
   const { failedAt, error } = now.metadata ?? {};
-  const failed = failedAt ? [classed("p", "note bad", `The metadata could not be read on ${moment(failedAt)}${error ? `: ${error}` : ""}. The previous values stay in use.`)] : [];
+  const failed = failedAt ? [classed("p", "note bad", `The metadata refresh failed on ${moment(failedAt)}${error ? `: ${error}` : ""}. The previous metadata stays in effect.`)] : [];
   $("[data-failed]", theirs).replaceChildren(...failed);
   $("[data-theirs]", theirs).replaceChildren(...now.certificates.map((one, at) => certificate(one, `certificate ${at + 1} of the identity provider`)));
 
@@ -54,7 +54,7 @@ onProvider((now) => {
   const keys = now.serviceProvider.certificates;
   const isRotating = keys.some(({ use }) => use === "NEXT");
   $("[data-rotation]", ours).textContent = isRotating
-    ? "Rotation in progress: there are two certificates."
+    ? "A rotation is in progress. Our metadata lists both certificates."
     : "Its key signs requests and decrypts assertions.";
   $("[data-between]", ours).hidden = !isRotating;
   $("[data-complete]", ours).hidden = !isRotating;
@@ -74,12 +74,12 @@ onAct("refresh", async () => {
 
 onAct("rotate", async () => {
   sure(
-    "Rotate certificate?",
-    "Creates a new key and adds its certificate to the metadata. Nothing else changes until you complete the rotation.",
+    "Rotate our certificate?",
+    "Gatehouse creates a new key and publishes its certificate beside the current one. Sign-ins don't change until you complete the rotation.",
     "Rotate",
     async () => show(await ask("POST", `${own}/rotate-certificate`)),
     async () => {
-      say("Certificate added.");
+      say("New certificate created.");
       $("#own-title").focus();
     },
   );
@@ -88,12 +88,12 @@ onAct("rotate", async () => {
 
 onAct("complete", async () => {
   sure(
-    "Complete rotation?",
-    "From now on only the new key signs and decrypts. If the identity provider does not have the new certificate, nobody can sign in.",
+    "Complete the rotation?",
+    "Requests are then signed with the new key, and assertions encrypted to the old certificate cannot be decrypted. If the identity provider doesn't have the new certificate, nobody can sign in through it.",
     "Complete",
     async () => show(await ask("POST", `${own}/rotate-certificate/complete`)),
     async () => {
-      say("Rotation completed.");
+      say("The new certificate is active.");
       $("#own-title").focus();
     },
   );

@@ -1,4 +1,4 @@
-// Domains: the record that proves each, and whether it was found.
+// Domains and their verification by DNS record.
 
 import { Refusal } from "./api.js";
 import { sure } from "./drawn.js";
@@ -13,37 +13,37 @@ let names = new Map();
 let others = async () => {};
 
 const reasons = {
-  DNS_RECORD_MISSING: "the record is not visible yet. New records take minutes, sometimes hours. Try again later",
-  DNS_UNAVAILABLE: "the DNS did not answer. Try again in a moment",
-  DOMAIN_TAKEN: "another organization on this server has verified this domain. If it is yours, ask the operator",
+  DNS_RECORD_MISSING: "the TXT record was not found. DNS changes can take minutes, sometimes hours. Verify again later",
+  DNS_UNAVAILABLE: "the name servers did not respond. Try again in a moment",
+  DOMAIN_TAKEN: "another organization on this server has verified this domain. If you own it, contact the operator of the server",
 };
 
-/** A value of the record, with a button that copies it. */
+/** Creates a row with a value of the DNS record and a copy button. */
 function value(id, name, text) {
   const code = element("code", text);
   code.id = id;
   const copy = classed("button", "quiet", "Copy");
   copy.type = "button";
   copy.dataset.copyFrom = `#${id}`;
-  copy.setAttribute("aria-label", `Copy the ${name.toLowerCase()}`);
+  copy.setAttribute("aria-label", `Copy ${name.toLowerCase()}`);
   return element("div", element("dt", name), element("dd", code, " ", copy));
 }
 
 function proved({ method, verifiedAt }) {
-  const how = method === "OPERATOR" ? "Verified by the operator" : "Verified by TXT record";
+  const how = method === "OPERATOR" ? "Verified by the operator of this server" : "Verified by its TXT record";
   return classed("p", "soft", how, ...(verifiedAt ? [", ", since(verifiedAt)] : []), ". No other organization on this server can verify it.");
 }
 
 function unproved({ domain, record }) {
   const id = `record-${domain.replaceAll(".", "_")}`;
   const values = [value(`${id}-name`, "Name", record.name), element("div", element("dt", "Type"), element("dd", element("code", record.type))), value(`${id}-value`, "Value", record.value)];
-  return [classed("p", "soft", "Add this record to the domain's DNS, then verify. Keep it: it is checked every 30 days."), classed("dl", "given", ...values)];
+  return [classed("p", "soft", "Add this record to the domain's DNS, then verify. You can remove it afterwards."), classed("dl", "given", ...values)];
 }
 
-/** Whose addresses these are. */
+/** Names the connections that use a domain. */
 function used(providers) {
   const known = providers.map((id) => names.get(id)).filter(Boolean);
-  return known.length > 0 ? classed("span", "soft", `of ${known.join(", ")}`) : classed("span", "soft", "not used by a connection");
+  return known.length > 0 ? classed("span", "soft", `used by ${known.join(", ")}`) : classed("span", "soft", "not used by a connection");
 }
 
 function row(one) {
@@ -56,8 +56,8 @@ function row(one) {
   refused.setAttribute("role", "alert");
   about.append(refused);
   const act = isVerified
-    ? acting("remove-domain", "Remove", `Remove the verification of ${domain}`)
-    : acting("verify-domain", "Verify now", `Verify now: ${domain}`);
+    ? acting("remove-domain", "Remove", `Remove verification of ${domain}`)
+    : acting("verify-domain", "Verify", `Verify ${domain}`);
   act.className = isVerified ? "quiet bad" : "";
   const made = element("li", about, classed("div", "acts", act));
   Object.assign(made.dataset, { id: domain, part: "domain" });
@@ -71,7 +71,7 @@ async function draw() {
   localise(list);
 }
 
-/** Shows them; `changed` shows again what else tells of them. */
+/** Shows the domains. `changed` updates the rest of the page after a change. */
 export async function showDomains(providers, changed) {
   names = new Map(providers.map(({ id, name }) => [id, name]));
   others = changed;
@@ -103,13 +103,13 @@ onAct("verify-domain", async (button) => {
 onAct("remove-domain", async (button) => {
   const { id: domain } = button.closest("[data-id]").dataset;
   sure(
-    `Remove the verification of ${domain}?`,
-    "The sign-in page will no longer lead its users to the connection, and another organization on this server can verify it.",
+    `Remove verification of ${domain}?`,
+    "The sign-in page stops sending users of this domain to their identity provider, and another organization on this server can verify the domain.",
     "Remove",
     () => ask("DELETE", at(domain)),
     async () => {
       await Promise.all([draw(), others()]);
-      say("Verification removed.");
+      say("Domain verification removed.");
       $("#domains-title").focus();
     },
   );

@@ -1,4 +1,4 @@
-// The form of an identity provider: what it says, and what it is filled with.
+// The form of an SSO connection.
 
 import { Refusal } from "./api.js";
 import { $, $$, count } from "./page.js";
@@ -7,12 +7,12 @@ const form = $('[data-form="provider"]');
 const fields = form.elements;
 const PEM = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
 
-/** Which of the ways is chosen: `KEEP`, `URL`, `XML` or `FIELDS`. */
+/** Returns the chosen source of the identity provider's settings: `KEEP`, `URL`, `XML` or `FIELDS`. */
 const way = () => $("[name=way]:checked", form).value;
 
 const listed = (text, between) => text.split(between).map((one) => one.trim()).filter(Boolean);
 
-/** Certificates one below the other: as PEM, or one as bare base64. */
+/** Splits text into certificates: consecutive PEM blocks, or base64 blocks separated by empty lines. */
 export function certificates(text) {
   const found = text.match(PEM);
   return found ?? listed(text, /\n\s*\n/);
@@ -31,29 +31,29 @@ function missing(name, what) {
   if (!fields[name].value.trim()) throw new Refusal(400, { error: `${name}: ${what}` });
 }
 
-/** The other side, as the body of a request says it. */
+/** Returns the members of the request body that describe the identity provider. */
 function source() {
   switch (way()) {
     case "URL":
       missing("metadataUrl", "enter the metadata URL");
       return { metadataUrl: fields.metadataUrl.value.trim() };
     case "XML":
-      missing("metadataXml", "paste the metadata or choose a file");
+      missing("metadataXml", "paste the metadata, or choose a file");
       return { metadataXml: fields.metadataXml.value.trim() };
     case "FIELDS":
-      missing("entityId", "enter its entity ID");
-      missing("ssoUrl", "enter its single sign-on URL");
-      missing("certificates", "paste the signing certificate or choose a file");
+      missing("entityId", "enter the entity ID");
+      missing("ssoUrl", "enter the single sign-on URL");
+      missing("certificates", "paste a signing certificate, or choose a file");
       return { entityId: fields.entityId.value.trim(), ssoUrl: fields.ssoUrl.value.trim(), certificates: certificates(fields.certificates.value) };
     default:
       return {};
   }
 }
 
-/** What the form says now, finished or not: to notice that it was changed. */
+/** Returns the current values of the form, to detect changes. */
 export const written = () => JSON.stringify([...new FormData(form)].filter(([, value]) => typeof value === "string"));
 
-/** What the form says, as the body of a request; throws a `Refusal` where something is missing. */
+/** Returns the request body; throws a `Refusal` if a value is missing. */
 export function body() {
   missing("name", "enter a name");
   missing("emailDomains", "enter at least one domain");
@@ -69,7 +69,7 @@ export function body() {
   };
 }
 
-/** What was refused, with the one of several values that is meant. */
+/** Adds to an error which one of several values it is about. */
 export function explained(error, { emailDomains = [], authnContexts = [] }) {
   const named = {
     emailDomains: (at) => emailDomains[at],
@@ -82,7 +82,7 @@ export function explained(error, { emailDomains = [], authnContexts = [] }) {
   return error;
 }
 
-/** Fills it with what a provider is. */
+/** Fills the form with the settings of a connection. */
 export function fill(provider) {
   form.reset();
   fields.name.value = provider.name;
@@ -100,10 +100,10 @@ export function fill(provider) {
   lookAtCertificates();
 }
 
-/** What a file holds: text as it is, and a certificate in its binary form as base64. */
+/** Reads a file as text; converts a DER certificate to PEM. */
 async function read(file) {
   const bytes = new Uint8Array(await file.arrayBuffer());
-  // DER begins with a SEQUENCE; text does not.
+  // DER starts with the tag of a SEQUENCE; text does not.
   if (bytes[0] !== 0x30) return new TextDecoder().decode(bytes).trim();
   const base64 = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
   return `-----BEGIN CERTIFICATE-----\n${base64.replace(/.{64}(?=.)/g, "$&\n")}\n-----END CERTIFICATE-----`;

@@ -1,8 +1,8 @@
-// Steps at the other side: those of the identity provider that is chosen.
+// Setup steps for the chosen identity provider.
 
 import { $, $$ } from "./page.js";
 
-/** Lets one choose whose steps are shown. */
+/** Shows the steps of the chosen identity provider. */
 export function guide() {
   const choice = $("[data-guide]");
   const show = () => {
@@ -10,11 +10,11 @@ export function guide() {
     for (const steps of $$("[data-idp]")) steps.hidden = steps.dataset.idp !== value;
   };
   choice.addEventListener("change", show);
-  // A browser may have kept another choice than was drawn.
+  // The browser may have restored another choice than the rendered one.
   show();
 }
 
-/** Offers a certificate as a file, wherever it is asked for. */
+/** Sets the download links for our certificate. */
 export function offerCertificate(pem) {
   const file = URL.createObjectURL(new Blob([pem], { type: "application/x-pem-file" }));
   for (const link of $$("[data-certificate]")) Object.assign(link, { href: file, hidden: false });

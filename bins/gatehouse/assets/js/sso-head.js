@@ -1,4 +1,4 @@
-// One identity provider: what it is now, and what is wrong with it.
+// The header of the pages of an SSO connection: its state and warnings.
 
 import { $, localise, refuse } from "./page.js";
 import { mine } from "./session.js";
@@ -8,20 +8,20 @@ const part = $('[data-part="head"]');
 
 export const { id } = part.dataset;
 
-/** Where the API has it. */
+/** The connection's API path. */
 export const own = `${path}/${id}`;
 
-/** What it is now. */
+/** The connection, as last received. */
 export let provider;
 
 const listeners = [];
 
-/** Runs `listener` with the provider whenever it is known anew. */
+/** Runs `listener` whenever the connection is received. */
 export function onProvider(listener) {
   listeners.push(listener);
 }
 
-/** Shows what it is now. */
+/** Shows this state of the connection. */
 export function show(now) {
   provider = now;
   document.title = `${now.name} · Gatehouse`;
@@ -33,7 +33,7 @@ export function show(now) {
   localise();
 }
 
-/** Asks the API what it is now. Where it was removed meanwhile, the page of that takes the place of this one. */
+/** Loads the connection. If it was removed, reloads the page, which then is a 404 page. */
 export async function load() {
   try {
     show(await mine("GET", own));

@@ -1,4 +1,4 @@
-// A new identity provider; its page has the rest of the steps.
+// Adds an SSO connection. Its setup page shows the remaining steps.
 
 import { $, onSend } from "./page.js";
 import { ask, keepAlive } from "./session.js";
@@ -16,9 +16,9 @@ onSend("provider", async () => {
   } catch (error) {
     throw explained(error, wanted);
   }
-  sessionStorage.setItem("gatehouse.sso.said", "Connection added. Continue with these steps.");
+  sessionStorage.setItem("gatehouse.sso.said", "SSO connection added. Continue with step 5.");
   sessionStorage.setItem("gatehouse.sso.idp", $("[name=idp]:checked").value);
-  // Back does not offer to add it once more.
+  // The back button must not offer to add it again.
   location.replace(`?${new URLSearchParams({ provider: made.id, view: "setup" })}`);
   await new Promise(() => {});
 });

@@ -1,4 +1,4 @@
-// What came back from an identity provider, check by check.
+// The report of a connection test.
 
 import { badge, classed } from "./elements.js";
 import { element } from "./page.js";
@@ -23,9 +23,9 @@ function fact(name, ...value) {
   return element("div", element("dt", name), element("dd", ...value));
 }
 
-/** Who would be signed in. */
+/** Describes the user who would be signed in. */
 function whom({ user, email }) {
-  if (!user) return email ? ["Nobody: no user has this address."] : ["Nobody"];
+  if (!user) return email ? ["Nobody. No account has this address."] : ["Nobody"];
   const name = user.displayName || user.email || user.id;
   const mail = user.email && user.email !== name ? [", ", user.email] : [];
   return [element("b", name), ...mail, ...(user.active ? [] : [" ", badge("disabled", "bad")])];
@@ -34,15 +34,15 @@ function whom({ user, email }) {
 function facts(found) {
   const { nameId, email, authnContext, finishedAt } = found;
   const list = classed("dl", "facts");
-  if (nameId) list.append(fact("NameID", element("code", nameId.value), " ", classed("span", "soft", nameId.format ?? "without a format")));
-  list.append(fact("E-mail", ...(email ? [element("code", email)] : ["None was found"])));
-  list.append(fact("Would be", ...whom(found)));
-  if (authnContext) list.append(fact("Signed in by", element("code", authnContext)));
-  if (finishedAt) list.append(fact("Came back", since(finishedAt)));
+  if (nameId) list.append(fact("NameID", element("code", nameId.value), " ", classed("span", "soft", nameId.format ?? "no format")));
+  list.append(fact("E-mail", ...(email ? [element("code", email)] : ["None found"])));
+  list.append(fact("User", ...whom(found)));
+  if (authnContext) list.append(fact("Signed in with", element("code", authnContext)));
+  if (finishedAt) list.append(fact("Received", since(finishedAt)));
   return list;
 }
 
-/** What is sent may be anything, so it is shown as text. */
+/** Creates the table of attributes. Values are untrusted and shown as text. */
 function attributes(received) {
   if (received.length === 0) return [classed("p", "soft", "No attributes were received.")];
   const rows = received.map(({ name, values }) => element("tr", Object.assign(element("th", element("code", name)), { scope: "row" }), element("td", ...values.map((value) => element("div", value)))));
@@ -50,16 +50,16 @@ function attributes(received) {
   return [classed("table", "received", element("caption", "Received attributes"), element("thead", element("tr", ...heads)), element("tbody", ...rows))];
 }
 
-/** The report of a test that is over. */
+/** Creates the report of a finished test. */
 export function report(found) {
   const failed = found.checks.find(({ outcome }) => outcome === "FAILED");
   const verdict = found.status === "PASSED"
-    ? classed("p", "note good", element("b", "Passed: "), ...whom(found), " would be signed in.")
-    : classed("p", "note bad", element("b", "Failed: "), reasons[failed?.reason] ?? failed?.detail ?? "the response was refused.");
+    ? classed("p", "note good", element("b", "The test passed: "), ...whom(found), " would be signed in.")
+    : classed("p", "note bad", element("b", "The test failed: "), reasons[failed?.reason] ?? failed?.detail ?? "the response was not accepted.");
   const parts = [verdict, classed("ol", "checks", ...found.checks.map(row))];
-  // Before anything is believed there is nothing to tell.
+  // There is no data before the response is trusted.
   if (found.nameId || found.attributes.length > 0 || found.email) {
-    parts.push(element("h3", "Received values"), facts(found), ...attributes(found.attributes));
+    parts.push(element("h3", "Received data"), facts(found), ...attributes(found.attributes));
   }
   return parts;
 }

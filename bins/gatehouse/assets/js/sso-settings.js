@@ -1,4 +1,4 @@
-// What an identity provider is to be: changed, removed.
+// Changes or removes an SSO connection.
 
 import { sure } from "./drawn.js";
 import { $, count, localise, onAct, onSend, say } from "./page.js";
@@ -10,15 +10,15 @@ import { since } from "./sso-words.js";
 const form = $('[data-form="provider"]');
 const buttons = [$("[data-save]", form), $('[data-act="undo"]', form)];
 const kept = {
-  METADATA_URL: ({ metadataUrl }) => `metadata at ${metadataUrl}`,
+  METADATA_URL: ({ metadataUrl }) => `the metadata URL ${metadataUrl}`,
   METADATA_XML: () => "uploaded metadata",
-  FIELDS: () => "separate fields",
+  FIELDS: () => "manual entry",
 };
 let before;
 
 const isChanged = () => before !== undefined && written() !== before;
 
-/** Not `disabled`: whoever has just pressed one stays where they are. */
+/** Sets `aria-disabled`, not `disabled`, because a disabled button loses the focus. */
 function look() {
   for (const button of buttons) button.setAttribute("aria-disabled", String(!isChanged()));
 }
@@ -49,7 +49,7 @@ onSend("provider", async () => {
   } catch (error) {
     throw explained(error, wanted);
   }
-  say("Connection saved.");
+  say("SSO connection saved.");
 });
 
 onAct("undo", async () => {
@@ -59,11 +59,11 @@ onAct("undo", async () => {
 onAct("remove", async () => {
   sure(
     `Remove ${$("[data-name]").textContent}?`,
-    "Nobody can sign in through it any more. Existing sessions continue. You cannot undo this: a new connection has other keys and URLs.",
+    "Nobody can sign in through it, but existing sessions continue. You cannot undo this: a new connection has different keys and URLs, which you must enter at the identity provider.",
     "Remove",
     () => ask("DELETE", own),
     () => {
-      sessionStorage.setItem("gatehouse.sso.said", "Connection removed.");
+      sessionStorage.setItem("gatehouse.sso.said", "SSO connection removed.");
       location.assign("/settings/sso");
     },
   );

@@ -1,11 +1,11 @@
-// What to do at the other side, with the values of this provider.
+// Setup steps at the identity provider, with the values of this connection.
 
 import { $, $$, say } from "./page.js";
 import { keepAlive } from "./session.js";
 import { guide, offerCertificate } from "./sso-guide.js";
 import { id, load, onProvider } from "./sso-head.js";
 
-// Whose service it is, as it was chosen when it was added.
+// The identity provider that was chosen when the connection was added.
 const chosen = sessionStorage.getItem("gatehouse.sso.idp");
 const said = sessionStorage.getItem("gatehouse.sso.said");
 sessionStorage.removeItem("gatehouse.sso.idp");

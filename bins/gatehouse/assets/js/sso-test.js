@@ -1,4 +1,4 @@
-// A test of the connection: what is looked at before, the way there, and what came back.
+// The connection test: configuration checks, the link to sign in, and the report.
 
 import { badge, classed } from "./elements.js";
 import { $, element, localise, onAct, refuse } from "./page.js";
@@ -12,21 +12,21 @@ const said = $("[data-tested]", part);
 const begun = $("[data-begun]", part);
 const place = $("[data-report]", part);
 const button = $('[data-act="test"]', part);
-/** Milliseconds between two looks at a test that waits. */
+/** Milliseconds between polls of a waiting test. */
 const EVERY = 3_000;
 
-const outcomes = { PASSED: ["fine", "good"], WARNING: ["warning", "soon"], FAILED: ["wrong", "bad"] };
+const outcomes = { PASSED: ["passed", "good"], WARNING: ["warning", "soon"], FAILED: ["failed", "bad"] };
 
 const about = {
   SIGN_IN_POLICY: "Sign-in policy",
   DOMAINS: "Domains",
-  CERTIFICATES: "Their certificates",
-  METADATA: "Their metadata",
+  CERTIFICATES: "Identity provider certificates",
+  METADATA: "Identity provider metadata",
   REQUESTS: "Requests",
   KEYS: "Our certificate",
 };
 
-/** A check of how it is set up. */
+/** Creates a row with the result of a configuration check. */
 function checked({ check, outcome, detail }) {
   const words = element("span", element("b", about[check] ?? check.toLowerCase()), ": ", sentence(detail));
   return element("li", badge(...(outcomes[outcome] ?? [outcome.toLowerCase()])), " ", words);
@@ -40,8 +40,8 @@ onAct("test", async () => {
   place.hidden = true;
   const failed = checks.filter(({ outcome }) => outcome === "FAILED").length;
   said.textContent = failed > 0
-    ? "Some checks failed. You can continue and see the response."
-    : "All checks passed. Now sign in at the identity provider as a user of your organization.";
+    ? "The configuration has problems. You can continue anyway and see the response."
+    : "The configuration has no problems. Sign in as a user who has an account here.";
   $("[data-configuration]", begun).replaceChildren(...checks.map(checked));
   const go = $("[data-go]", begun);
   go.href = loginUrl;
@@ -52,25 +52,25 @@ onAct("test", async () => {
   go.focus();
 });
 
-// What came of it.
+// The report.
 
 let timer;
 let isWaiting = false;
 
-/** Shows the test that the address names, and waits for it while somebody may see that. */
-export async function showTrial() {
+/** Shows the test in the page's URL, and polls it while the page is visible. */
+export async function showTest() {
   clearTimeout(timer);
-  const trial = new URLSearchParams(location.search).get("test");
-  if (!trial) return;
+  const test = new URLSearchParams(location.search).get("test");
+  if (!test) return;
   button.textContent = "Test again";
   try {
-    const found = await mine("GET", `${own}/tests/${encodeURIComponent(trial)}`);
+    const found = await mine("GET", `${own}/tests/${encodeURIComponent(test)}`);
     draw(found);
     isWaiting = found.status === "WAITING";
-    if (isWaiting && !document.hidden) timer = setTimeout(showTrial, EVERY);
+    if (isWaiting && !document.hidden) timer = setTimeout(showTest, EVERY);
   } catch (error) {
     if (error.status !== 404) return refuse(part, error, true);
-    said.textContent = "This test has been deleted. Start another.";
+    said.textContent = "This connection test no longer exists. Start another one.";
     place.hidden = true;
   }
 }
@@ -78,17 +78,17 @@ export async function showTrial() {
 function draw(found) {
   const { status, createdAt } = found;
   if (status === "WAITING") {
-    said.textContent = `The test started on ${moment(createdAt)} has no response yet. Sign in at the identity provider in this browser.`;
+    said.textContent = `Waiting for a response to the test started on ${moment(createdAt)}. Sign in at the identity provider in this browser; the report appears here.`;
     const go = classed("a", "button strong", `Continue to ${provider.name}`);
     const way = new URL(provider.serviceProvider.loginUrl);
     way.searchParams.set("test", found.id);
     go.href = way;
     place.replaceChildren(classed("p", "acts start", go));
   } else if (status === "EXPIRED") {
-    said.textContent = `The test started on ${moment(createdAt)} expired without a response. Check the ACS URL at the identity provider.`;
+    said.textContent = `The test started on ${moment(createdAt)} timed out without a response. Check the ACS URL at the identity provider.`;
     place.replaceChildren();
   } else {
-    said.textContent = status === "PASSED" ? "The connection works. No session was started." : "The connection test failed. No session was started.";
+    said.textContent = status === "PASSED" ? "The connection works. Nobody was signed in." : "The connection doesn't work. Nobody was signed in.";
     place.replaceChildren(...report(found));
     localise(place);
   }
@@ -96,5 +96,5 @@ function draw(found) {
 }
 
 document.addEventListener("visibilitychange", () => {
-  if (!document.hidden && isWaiting) showTrial();
+  if (!document.hidden && isWaiting) showTest();
 });

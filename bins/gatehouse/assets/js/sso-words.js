@@ -1,4 +1,4 @@
-// What the pages of single sign-on say, and what their rows are made of.
+// Texts and elements that the SSO pages share.
 
 import { badge, classed } from "./elements.js";
 import { element } from "./page.js";
@@ -9,10 +9,10 @@ export const domainsPath = "/api/settings/domains";
 const day = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium" });
 const whole = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" });
 
-/** A time in full. */
+/** Formats a time with its date. */
 export const moment = (at) => whole.format(new Date(at));
 
-/** A time that the page shows as how long ago or ahead it is. */
+/** Creates an element that shows a time relative to now. */
 export const since = (at) => Object.assign(element("time"), { dateTime: at });
 
 const states = {
@@ -22,64 +22,64 @@ const states = {
   NOT_YET_VALID: ["not valid yet", "soon"],
 };
 
-/** How a certificate stands, in a word. */
+/** Creates a badge with the status of a certificate. */
 export const stateOf = ({ status }) => badge(...(states[status] ?? [status.toLowerCase()]));
 
-/** Until when a certificate is good, or since when it is not. */
+/** Describes the validity of a certificate. */
 export function ends({ status, notBefore, notAfter }) {
   const [says, at] = status === "NOT_YET_VALID" ? ["Valid from", notBefore] : [status === "EXPIRED" ? "Expired on" : "Valid until", notAfter];
   return [`${says} ${day.format(new Date(at))}, `, since(at)];
 }
 
-/** How a whole provider stands by its certificates: nothing, unless somebody has to do something. */
+/** Creates a badge if a connection needs attention. */
 export function trouble({ certificates, metadata }) {
   const alive = certificates.filter(({ status }) => status === "VALID" || status === "EXPIRING");
   if (alive.length === 0) return badge("certificate expired", "bad");
   if (alive.every(({ status }) => status === "EXPIRING")) return badge("certificate expires soon", "soon");
-  if (metadata?.failedAt) return badge("metadata unreachable", "soon");
+  if (metadata?.failedAt) return badge("metadata refresh failed", "soon");
   return undefined;
 }
 
-/** A domain, and whether it is verified. */
+/** Creates a badge with a domain and its status. */
 export function domainBadge(domain, isVerified) {
   const made = classed("span", "domain", element("code", domain), " ", badge(isVerified ? "verified" : "not verified", isVerified ? "good" : "soon"));
   return made;
 }
 
-/** All domains of a provider. */
+/** Creates the badges of a connection's domains. */
 export const domainBadges = ({ emailDomains, verifiedDomains }) =>
   emailDomains.map((domain) => domainBadge(domain, verifiedDomains.includes(domain)));
 
-// What the server calls by the names of members, as the pages call it.
+// Replaces the names of JSON members in the server's warnings with the words of the pages.
 const called = [
-  [/^certificates\[([0-9]+)\]: /, (_, at) => `identity provider certificate ${Number(at) + 1}: `],
-  [/^serviceProvider\.certificates: /, "service provider certificate: "],
-  [/^certificates: none of them /, "none of their certificates "],
-  [/^metadataUrl: |^metadata: it /, "their metadata "],
+  [/^certificates\[([0-9]+)\]: /, (_, at) => `certificate ${Number(at) + 1} of the identity provider `],
+  [/^serviceProvider\.certificates: the active certificate /, "our certificate "],
+  [/^certificates: none /, "none of the identity provider's certificates "],
+  [/^metadataUrl: |^metadata: /, "the identity provider's metadata "],
   [/^signInMode is [A-Z_]+: /, ""],
   [/^[A-Za-z.]+(\[[0-9]+\])?: /, ""],
-  [/\bloginUrl\b/, "the login URL"],
+  [/\bloginUrl\b/, "the sign-in URL of this connection"],
 ];
 
-/** What the server says of a provider, as a sentence. */
+/** Converts a warning of the server to a sentence. */
 export function sentence(text) {
   const said = called.reduce((so, [name, words]) => so.replace(name, words), text);
-  // A domain stays as it is.
+  // A domain name keeps its case.
   const first = /^[a-z]+(?![\w.-])/.test(said) ? said.charAt(0).toUpperCase() : said.charAt(0);
   return `${first}${said.slice(1)}${/[.!?]$/.test(said) ? "" : "."}`;
 }
 
-/** What an administrator should look at, as it is shown. */
+/** Creates the list of warnings. */
 export function warned(warnings = []) {
   if (warnings.length === 0) return [];
   return [classed("div", "note", element("ul", ...warnings.map((text) => element("li", sentence(text)))))];
 }
 
-/** Where it is known from. */
+/** Describes where the identity provider's settings come from. */
 export function sourceOf({ source, metadata }) {
-  if (source === "FIELDS") return ["Entered by hand. Enter new certificates of the identity provider here too."];
-  if (source === "METADATA_XML") return ["From uploaded metadata. Upload new metadata when certificates change."];
-  const read = metadata?.readAt ? ["read ", since(metadata.readAt)] : ["not read yet"];
-  const next = metadata?.nextAt ? [", again ", since(metadata.nextAt)] : [];
-  return ["From its metadata URL, ", ...read, ...next, "."];
+  if (source === "FIELDS") return ["Entered manually. When the identity provider changes its certificate, enter the new one here."];
+  if (source === "METADATA_XML") return ["From uploaded metadata. When the identity provider changes its certificate, upload new metadata."];
+  const read = metadata?.readAt ? ["read ", since(metadata.readAt)] : ["never read"];
+  const next = metadata?.nextAt ? [", next refresh ", since(metadata.nextAt)] : [];
+  return ["From the metadata URL, ", ...read, ...next, "."];
 }

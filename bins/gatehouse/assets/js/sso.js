@@ -1,4 +1,4 @@
-// All identity providers of the organisation, and its domains.
+// The organization's SSO connections and domains.
 
 import { badge, classed } from "./elements.js";
 import { $, clear, count, element, localise, refuse, say } from "./page.js";
@@ -8,7 +8,7 @@ import { domainBadges, ends, path, sentence, stateOf, trouble } from "./sso-word
 
 const part = $('[data-part="list"]');
 
-/** Whether the row does not say it already, by the badges of domains and certificates. */
+/** Returns whether a warning adds something to the badges of domains and certificates. */
 const isNews = (warning) => !/^(emailDomains|certificates\[[0-9]+\]): /.test(warning);
 
 function row(provider) {
@@ -22,19 +22,19 @@ function row(provider) {
   list.setAttribute("aria-label", "Signing certificates");
   const to = classed("a", "to", "Setup guide");
   to.href = `?${new URLSearchParams({ provider: provider.id, view: "setup" })}`;
-  to.setAttribute("aria-label", `Setup guide of ${provider.name}`);
+  to.setAttribute("aria-label", `Setup guide for ${provider.name}`);
   const made = element("li", about, classed("div", "aside", list, to));
   made.dataset.id = provider.id;
   return made;
 }
 
-/** What the sign-in policy makes of it. */
+/** Explains what the sign-in policy means for the connections. */
 function mode(signInMode) {
   if (signInMode === "CREDENTIALS_ONLY") {
-    return [classed("p", "note", "Your sign-in policy allows only e-mail and password, so nobody can use these connections.")];
+    return [classed("p", "note", "The sign-in policy of your organization allows only e-mail and password. Nobody can sign in through these connections until you change it.")];
   }
   if (signInMode === "SSO_REQUIRED") {
-    return [classed("p", "note", "Your sign-in policy requires single sign-on. Only break-glass administrators can use a password.")];
+    return [classed("p", "note", "The sign-in policy of your organization requires single sign-on. Only break-glass accounts can sign in with a password.")];
   }
   return [];
 }
@@ -43,7 +43,7 @@ async function show() {
   clear(part);
   const { providers, signInMode } = await mine("GET", path);
   const isNone = providers.length === 0;
-  $("[data-count]", part).textContent = isNone ? "None yet." : `${count(providers.length, "connection")}.`;
+  $("[data-count]", part).textContent = isNone ? "None yet." : `${count(providers.length, "SSO connection")}.`;
   $("header", part).hidden = isNone;
   $("[data-none]", part).hidden = !isNone;
   $("[data-add]").hidden = isNone;
@@ -53,7 +53,7 @@ async function show() {
   return providers;
 }
 
-// What was done on the page before, which is gone.
+// A message from the previous page.
 const said = sessionStorage.getItem("gatehouse.sso.said");
 sessionStorage.removeItem("gatehouse.sso.said");
 if (said) say(said);
@@ -61,10 +61,10 @@ if (said) say(said);
 async function start() {
   try {
     await showDomains(await show(), show);
-    // Where the address names a part, it is there only now.
+    // The target of the fragment exists only now.
     if (location.hash === "#domains") $("#domains").scrollIntoView();
   } catch (error) {
-    $("[data-count]", part).textContent = "The list could not be loaded.";
+    $("[data-count]", part).textContent = "The SSO connections could not be loaded.";
     refuse(part, error, true);
   }
 }

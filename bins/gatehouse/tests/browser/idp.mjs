@@ -1,4 +1,4 @@
-// An identity provider that says whatever it is told to, and signs it or does not.
+// An identity provider whose responses the tests configure, signed or not.
 import { execFile } from "node:child_process";
 import { createHash, createSign, randomBytes } from "node:crypto";
 import { once } from "node:events";
@@ -10,7 +10,7 @@ import { promisify } from "node:util";
 const C14N = "http://www.w3.org/2001/10/xml-exc-c14n#";
 const POST = "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST";
 const escaped = (text) => text.replace(/[&<>"]/g, (letter) => `&#${letter.charCodeAt(0)};`);
-/** Text as canonical XML has it. */
+/** Escapes text as canonical XML does. */
 const canonical = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 const fresh = () => `_${randomBytes(16).toString("hex")}`;
 
@@ -24,7 +24,7 @@ async function keys() {
   return made;
 }
 
-/** An assertion in canonical form, without its signature: what stands before that, and after. */
+/** Builds an assertion in canonical form: the parts before and after its signature. */
 function assertion(id, { issuer, audience, acs, request, email, attributes }) {
   const at = (seconds) => new Date(Date.now() + seconds * 1000).toISOString().replace(/\.\d+/, "");
   const values = Object.entries(attributes).map(([name, value]) => `<saml:Attribute Name="${name}"><saml:AttributeValue>${canonical(value)}</saml:AttributeValue></saml:Attribute>`);
@@ -48,13 +48,13 @@ function signature(id, text, key) {
   return `<ds:Signature xmlns:ds="http://www.w3.org/2000/09/xmldsig#"><ds:SignedInfo>${info}</ds:SignedInfo><ds:SignatureValue>${signed}</ds:SignatureValue></ds:Signature>`;
 }
 
-/** Listens on this machine. What `answer` holds is what it says next; `elsewhere` is where it leads on to instead. */
+/** Starts the server. `answer` configures the next response; with `elsewhere`, the server redirects there instead. */
 export async function idp() {
   const { key, cert } = await keys();
   const issuer = "urn:example:idp";
   const answer = { signed: true, email: "", attributes: {} };
 
-  /** The page that brings an answer to a request back by itself. */
+  /** Builds the page that posts the response to a request. */
   function answered({ SAMLRequest, RelayState }) {
     const asked = Buffer.from(SAMLRequest, "base64").toString();
     const value = (pattern) => pattern.exec(asked)[1];
@@ -94,7 +94,7 @@ export async function idp() {
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
-  // Of the same site as the server: on http browsers send its cookies from nowhere else.
+  // The same site as the server: over http, browsers send its cookies only from there.
   const url = `http://localhost:${server.address().port}`;
   const sso = `${url}/sso`;
   const close = () => {

@@ -1,4 +1,4 @@
-// An administrator has people sign in through an identity provider, and somebody does.
+// An administrator adds an SSO connection, and a user signs in through it.
 import assert from "node:assert/strict";
 import { authenticator } from "./eyes.mjs";
 import { idp } from "./idp.mjs";
@@ -6,7 +6,7 @@ import { idp } from "./idp.mjs";
 const hostile = '<img src=x onerror="document.title=\'owned\'"><script>document.title="owned"</script>';
 const MAIL = "http://schemas.xmlsoap.org/ws/2005/05/identity/claims/emailaddress";
 
-/** The walk, by this administrator; `see` looks at a page, `by` finds a button, `stranger` opens somebody else's browser. */
+/** Runs the walk as this administrator; `see` checks a page, `by` finds a button, `stranger` opens another user's browser. */
 export async function sso({ page, complaints, confirm }, see, by, stranger, signIn) {
   const other = await idp();
   const shows = (text, on = page) => on.getByText(text).first().waitFor();
@@ -18,7 +18,7 @@ export async function sso({ page, complaints, confirm }, see, by, stranger, sign
   await shows("No SSO connections yet");
   await see(page, "sso-empty");
 
-  // What to do there, before there is anything here.
+  // The setup steps before the connection exists.
   await link("Add SSO connection").click();
   await shows("Enter these placeholders; step 5");
   await by(page, "Copy Audience URI (SP Entity ID)").click();
@@ -29,14 +29,14 @@ export async function sso({ page, complaints, confirm }, see, by, stranger, sign
   await shows("relying party or a client");
   assert.equal(await page.getByText("In the Okta Admin Console").first().isVisible(), false);
 
-  // What is wrong is said at its field.
+  // Errors appear at their fields.
   await by(page, "Add SSO connection").click();
   await page.locator('[data-wrong="name"]').getByText("Enter a name").waitFor();
   await page.getByLabel("Name", { exact: true }).fill("Elsewhere <b>");
   await page.getByLabel("E-mail domains").fill("corp.example, not a domain");
   await by(page, "Add SSO connection").click();
   await page.locator('[data-wrong="metadataUrl"]').getByText("Enter the metadata URL").waitFor();
-  await page.getByText("Separate fields", { exact: true }).click();
+  await page.getByText("Manual entry", { exact: true }).click();
   await page.getByLabel("Entity ID of the identity provider").fill(other.issuer);
   await page.getByLabel("Single sign-on URL of the identity provider").fill(other.sso);
   await page.getByLabel("Signing certificates").fill("-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----");
@@ -53,10 +53,10 @@ export async function sso({ page, complaints, confirm }, see, by, stranger, sign
   await shows("1 certificate.");
   await by(page, "Add SSO connection").click();
 
-  // What to do there now, with the values of this one.
-  await shows("Steps 1 to 4 are done");
+  // The setup guide with the values of the connection.
+  await shows("Steps 1 to 4 are done.");
   await shows("Elsewhere <b>");
-  await shows("Many identity providers read them from our metadata URL.");
+  await shows("Many identity providers import them all from our metadata URL.");
   const own = new URL(page.url()).searchParams.get("provider");
   assert.match(own, /^sso_/);
   await by(page, "Copy ACS URL, reply URL, recipient, destination (HTTP-POST)").click();
@@ -69,7 +69,7 @@ export async function sso({ page, complaints, confirm }, see, by, stranger, sign
   const [file] = await Promise.all([page.waitForEvent("download"), link("Download our certificate").click()]);
   assert.equal(file.suggestedFilename(), "gatehouse-saml.pem");
 
-  // How it stands: one domain is verified, the other is not, and the certificate expires soon.
+  // The overview: one domain is verified, the other is not, and the certificate expires soon.
   await tab("Overview");
   await page.locator(".domain").filter({ hasText: "branch.example not verified" }).waitFor();
   await page.locator(".domain").filter({ hasText: /corp\.example verified/ }).waitFor();
@@ -77,7 +77,7 @@ export async function sso({ page, complaints, confirm }, see, by, stranger, sign
   await page.getByText("Fingerprint (SHA-256)").first().click();
   await see(page, "sso-provider");
 
-  // A test that fails, one that works, and nobody is signed in.
+  // Connection tests that fail and pass. Neither signs a user in.
   const test = async () => {
     await page.locator('[data-act="test"]').click();
     await link("Continue to Elsewhere <b>").click();
@@ -94,7 +94,7 @@ export async function sso({ page, complaints, confirm }, see, by, stranger, sign
   await see(page, "sso-report-failed");
   other.answer.signed = true;
   await test();
-  await shows("Passed:");
+  await shows("The test passed:");
   await page.locator("tr").filter({ hasText: MAIL }).getByText("kim@corp.example").waitFor();
   assert.equal(await page.locator("tr").filter({ hasText: "displayName" }).locator("td").textContent(), hostile);
   assert.notEqual(await page.title(), "owned");
@@ -105,36 +105,36 @@ export async function sso({ page, complaints, confirm }, see, by, stranger, sign
   await see(page, "sso-report-nobody");
   other.answer.email = "kim@corp.example";
 
-  // One that waits, and one that nobody went through.
+  // A test that waits, and one that expired.
   const [begun] = await Promise.all([page.waitForResponse((answer) => answer.url().endsWith("/test")), page.locator('[data-act="test"]').click()]);
   const waiting = `/settings/sso?${new URLSearchParams({ provider: own, test: (await begun.json()).id })}`;
   await page.goto(waiting);
-  await shows("has no response yet");
+  await shows("Waiting for a response");
   await see(page, "sso-test-waiting");
   await page.route("**/tests/*", async (route) => {
     const answer = await route.fetch();
     await route.fulfill({ response: answer, json: { ...(await answer.json()), status: "EXPIRED" } });
   });
   await page.goto(waiting);
-  await shows("expired without a response");
+  await shows("timed out without a response");
   await page.unrouteAll();
 
-  // Our certificate.
+  // Rotation of our certificate.
   await page.goto(`/settings/sso?provider=${own}`);
   await by(page, "Rotate certificate").click();
   await by(page.locator("#sure"), "Rotate").click();
   await page.getByText("to change SSO connections and domains").waitFor();
   await confirm();
-  await shows("Rotation in progress");
+  await shows("A rotation is in progress");
   assert.equal(await page.locator("[data-ours] > li").count(), 2);
   await see(page, "sso-rotating");
   await by(page, "Complete rotation").click();
   await by(page.locator("#sure"), "Complete").click();
   await confirm();
-  await shows("Rotation completed.");
+  await shows("The new certificate is active.");
   assert.equal(await page.locator("[data-ours] > li").count(), 1);
 
-  // Known by its metadata from now on, and that read again.
+  // Switch to the metadata URL, and refresh it.
   await tab("Settings");
   const save = by(page, "Save");
   await page.waitForFunction(() => document.querySelector("[name=name]").value !== "");
@@ -145,25 +145,25 @@ export async function sso({ page, complaints, confirm }, see, by, stranger, sign
   await page.getByLabel("Name", { exact: true }).fill("Elsewhere");
   await save.click();
   await confirm();
-  await shows("Connection saved.");
-  await shows(`From metadata that is read from ${other.metadata}, with 1 certificate.`);
+  await shows("SSO connection saved.");
+  await shows(`From the metadata URL ${other.metadata}, with 1 certificate.`);
   await tab("Overview");
   await by(page, "Refresh metadata").click();
   await shows("Metadata refreshed.");
 
-  // All of them, and the domains.
+  // The list of connections, and the domains.
   await page.goto("/settings/sso");
-  await shows("1 connection.");
+  await shows("1 SSO connection.");
   const branch = page.locator('[data-domains] [data-id="branch.example"]');
-  await by(branch, "Copy the value").click();
+  await by(branch, "Copy value").click();
   assert.match(await clipboard(), /^gatehouse-domain-verification=/);
   await page.route("**/verify", (route) => route.fulfill({ status: 409, json: { code: "CONFLICT", reason: "DNS_RECORD_MISSING", error: "no" } }));
-  await by(branch, "Verify now: branch.example").click();
-  await branch.getByText("The record is not visible yet.").waitFor();
+  await by(branch, "Verify branch.example").click();
+  await branch.getByText("The TXT record was not found.").waitFor();
   await page.unrouteAll();
   await see(page, "sso");
 
-  // A list as it may be one day.
+  // A longer list with other states.
   await page.route(/\/api\/settings\/saml-providers$/, async (route) => {
     const answer = await route.fetch();
     const { providers: [first] } = await answer.json();
@@ -171,14 +171,14 @@ export async function sso({ page, complaints, confirm }, see, by, stranger, sign
     const certificate = (status, from, to) => ({ ...first.certificates[0], status, notBefore: day(from), notAfter: day(to) });
     const others = [
       { name: "Okta", entityId: "http://www.okta.com/exk1fcia6d6EMsf331d8", certificates: [certificate("VALID", -100, 3000)], emailDomains: ["corp.example"], warnings: [] },
-      { name: "Entra ID of the branch in the far north", entityId: "https://sts.windows.net/11111111-2222-4333-8444-555555555555/", certificates: [certificate("EXPIRED", -900, -2), certificate("NOT_YET_VALID", 3, 900)], warnings: ["emailDomains: x", "certificates: none of them is valid now, so nobody can sign in. Enter newer ones or newer metadata"] },
-      { name: "ADFS", entityId: "http://adfs.example/adfs/services/trust", certificates: [certificate("VALID", -100, 300)], metadata: { ...first.metadata, failedAt: day(0), error: "x" }, warnings: ["metadataUrl: could not be used on 2026-11-22: there was no answer. What was known before goes on"] },
+      { name: "Entra ID of the branch in the far north", entityId: "https://sts.windows.net/11111111-2222-4333-8444-555555555555/", certificates: [certificate("EXPIRED", -900, -2), certificate("NOT_YET_VALID", 3, 900)], warnings: ["emailDomains: x", "certificates: none is valid now, so nobody can sign in; add a valid certificate or newer metadata"] },
+      { name: "ADFS", entityId: "http://adfs.example/adfs/services/trust", certificates: [certificate("VALID", -100, 300)], metadata: { ...first.metadata, failedAt: day(0), error: "x" }, warnings: ["metadataUrl: could not be used on 2026-11-22: there was no answer. The previous metadata stays in effect"] },
     ];
     const providers = [first, ...others.map((other, at) => ({ ...first, id: `${first.id.slice(0, -1)}${at}`, ...other }))];
     await route.fulfill({ response: answer, json: { providers, signInMode: "CREDENTIALS_ONLY" } });
   });
   await page.goto("/settings/sso");
-  await shows("4 connections.");
+  await shows("4 SSO connections.");
   await shows("allows only e-mail and password");
   await see(page, "sso-many");
   await page.unrouteAll();
@@ -186,19 +186,19 @@ export async function sso({ page, complaints, confirm }, see, by, stranger, sign
 
   await somebodySignsIn(await stranger(), other, see, by, signIn);
 
-  // No domain, no provider.
+  // Remove the domain and the connection.
   await page.bringToFront();
-  await by(page, "Remove the verification of corp.example").click();
+  await by(page, "Remove verification of corp.example").click();
   await by(page.locator("#sure"), "Remove").click();
   await confirm();
-  await by(page, "Verify now: corp.example").waitFor();
+  await by(page, "Verify corp.example").waitFor();
   await link("Elsewhere").click();
   await tab("Settings");
   await page.waitForFunction(() => document.querySelector("[name=name]").value !== "");
-  await by(page, "Remove connection").click();
+  await by(page, "Remove SSO connection").click();
   await by(page.locator("#sure"), "Remove").click();
   await confirm();
-  await shows("Connection removed.");
+  await shows("SSO connection removed.");
   await shows("No SSO connections yet");
   await page.goto(`/settings/sso?provider=${own}`);
   await shows("Page not found");
@@ -207,7 +207,7 @@ export async function sso({ page, complaints, confirm }, see, by, stranger, sign
   assert.deepEqual(complaints, []);
 }
 
-/** Kim, who has an account with a second factor. */
+/** Signs in as Kim, whose account has a password. */
 async function somebodySignsIn({ context, page, complaints }, other, see, by, signIn) {
   const at = (path) => page.waitForURL((url) => url.pathname === path);
   const go = () => page.getByRole("link", { name: "Continue with Elsewhere" });
@@ -216,7 +216,7 @@ async function somebodySignsIn({ context, page, complaints }, other, see, by, si
   await page.evaluate(() => sessionStorage.setItem("offered", "false"));
   await page.goto("/auth/login?next=/account/security");
 
-  // Found by the address, once that is one of a verified domain.
+  // The sign-in page finds the connection by an address of a verified domain.
   const single = by(page, "Sign in with single sign-on");
   await single.click();
   await page.locator('[data-wrong="email"]').getByText("Enter your e-mail address first").waitFor();
@@ -230,7 +230,7 @@ async function somebodySignsIn({ context, page, complaints }, other, see, by, si
   await page.goto("/auth/login?tenant=works&next=/account/security");
   await go().waitFor();
 
-  // The page in between, where its script does not run; then an answer that is not accepted.
+  // The redirect page without its script; then a response that is refused.
   other.answer.signed = false;
   await page.route("**/saml-post.js", (route) => route.fulfill({ contentType: "text/javascript", body: "" }));
   const [between] = await Promise.all([page.waitForResponse((answer) => answer.url().includes("/login?relayState")), go().click()]);
@@ -249,7 +249,7 @@ async function somebodySignsIn({ context, page, complaints }, other, see, by, si
   await page.getByRole("link", { name: "Try again" }).click();
   await at("/auth/login");
 
-  // One that leads on to another host at once: the browser stops, and the page says so.
+  // An identity provider that redirects to another host: the browser blocks the form, and the page explains it.
   other.answer.elsewhere = other.metadata;
   await page.goto("/auth/login?tenant=works");
   await go().click();
@@ -258,7 +258,7 @@ async function somebodySignsIn({ context, page, complaints }, other, see, by, si
   await see(page, "saml-post-stopped");
   delete other.answer.elsewhere;
 
-  // All the way, by the address alone; then with a factor that is owed.
+  // A sign-in by e-mail address; then one that requires a second factor.
   other.answer.signed = true;
   await page.goto("/auth/login?next=/account/security");
   await page.getByLabel("E-mail").fill("kim@corp.example");
@@ -273,12 +273,12 @@ async function somebodySignsIn({ context, page, complaints }, other, see, by, si
   await go().click();
   await page.getByText("Use your passkey", { exact: true }).waitFor();
   assert.ok(!page.url().includes("kim"));
-  // Loaded again, the page goes on where it was.
+  // After a reload, the page continues at the same step.
   await page.reload();
   await by(page, "Use passkey").click();
   await at("/account/security");
 
-  // A password is taken still.
+  // The password still works.
   await by(page, "Sign out").first().click();
   await page.getByText("You are signed out.").waitFor();
   await signIn(page, "kim@corp.example");

@@ -71,7 +71,7 @@ fn post_page_sends_only_to_its_identity_provider() {
             policy.starts_with("default-src 'none';") && policy.contains("script-src 'self';"),
             "{policy}"
         );
-        assert!(page.text.contains("Go on to A &#34;Corp&#34;</button>"), "{}", page.text);
+        assert!(page.text.contains("Continue to A &#34;Corp&#34;</button>"), "{}", page.text);
         for forbidden in ["<script>", "style=", " onload", " onclick"] {
             assert!(!page.text.contains(forbidden), "{forbidden}");
         }

@@ -98,12 +98,12 @@ impl Findings {
 /// Runs all checks that need no sign-in.
 pub(crate) fn findings(provider: &Provider, around: &ProviderContext, now: Timestamp) -> Vec<Finding> {
     let mut findings = Findings(Vec::new());
-    findings.add("SIGN_IN_POLICY", policy(around), "identity providers are allowed");
-    findings.add("DOMAINS", domains(provider, around), "all domains are verified");
-    findings.add("CERTIFICATES", certificates(provider, now), "a certificate is valid for more than 30 days");
-    findings.add("METADATA", metadata(provider, now), "the metadata can be read, or is not used");
-    findings.add("REQUESTS", requests(provider), "requests are signed, or need no signature");
-    findings.add("KEYS", keys(provider, now), "the certificate is valid for more than 30 days");
+    findings.add("SIGN_IN_POLICY", policy(around), "single sign-on is allowed");
+    findings.add("DOMAINS", domains(provider, around), "the sign-in page finds it by e-mail address");
+    findings.add("CERTIFICATES", certificates(provider, now), "all are valid for more than 30 days");
+    findings.add("METADATA", metadata(provider, now), "it is up to date, or not used");
+    findings.add("REQUESTS", requests(provider), "they are signed, or need no signature");
+    findings.add("KEYS", keys(provider, now), "it is valid for more than 30 days");
     findings.0
 }
 
@@ -117,7 +117,7 @@ fn policy(around: &ProviderContext) -> Vec<(Outcome, String)> {
     if around.mode != SignInMode::CredentialsOnly {
         return Vec::new();
     }
-    let problem = "signInMode is CREDENTIALS_ONLY: nobody can sign in through an identity provider. Allow it in the sign-in policy";
+    let problem = "signInMode is CREDENTIALS_ONLY: nobody can sign in through an identity provider; allow single sign-on in the sign-in policy";
     vec![(Outcome::Failed, problem.into())]
 }
 
@@ -132,7 +132,7 @@ fn domains(provider: &Provider, around: &ProviderContext) -> Vec<(Outcome, Strin
         return Vec::new();
     }
     let problem = format!(
-        "emailDomains: {} not verified. Until a DNS record verifies the domain, users sign in with loginUrl",
+        "emailDomains: {} not verified; add the DNS record so that the sign-in page finds this connection, and use loginUrl until then",
         some(&unverified)
     );
     vec![(Outcome::Warning, problem)]
@@ -158,13 +158,13 @@ fn certificates(provider: &Provider, now: Timestamp) -> Vec<(Outcome, String)> {
             Status::Valid => return None,
             Status::Expiring => format!("expires on {}", day(certificate.not_after())),
             Status::Expired => format!("expired on {}", day(certificate.not_after())),
-            Status::NotYetValid => format!("is valid from {}", day(certificate.not_before())),
+            Status::NotYetValid => format!("is not valid before {}", day(certificate.not_before())),
         };
-        Some((Outcome::Warning, format!("certificates[{index}]: it {problem}")))
+        Some((Outcome::Warning, format!("certificates[{index}]: {problem}")))
     });
     let mut odd: Vec<_> = odd.collect();
     if !all.iter().any(|certificate| certificate.is_valid_at(now)) {
-        let problem = "certificates: none of them is valid now, so nobody can sign in. Enter newer ones or newer metadata";
+        let problem = "certificates: none is valid now, so nobody can sign in; add a valid certificate or newer metadata";
         odd.push((Outcome::Failed, problem.into()));
     }
     odd
@@ -176,7 +176,7 @@ fn metadata(provider: &Provider, now: Timestamp) -> Vec<(Outcome, String)> {
         odd.push((
             Outcome::Warning,
             format!(
-                "metadataUrl: could not be used on {}: {problem}. The previous values stay in use",
+                "metadataUrl: could not be used on {}: {problem}. The previous metadata stays in effect",
                 day(*at)
             ),
         ));
@@ -185,7 +185,7 @@ fn metadata(provider: &Provider, now: Timestamp) -> Vec<(Outcome, String)> {
     let days = if matches!(provider.source, Source::MetadataUrl(_)) { 1 } else { SOON_DAYS };
     if let Some(ends) = provider.valid_until.filter(|ends| *ends < now.plus_millis(days * DAY)) {
         let word = if ends < now { "was valid until" } else { "is valid until" };
-        let problem = format!("metadata: it {word} {}; get newer metadata", day(ends));
+        let problem = format!("metadata: {word} {}; provide newer metadata", day(ends));
         odd.push((Outcome::Warning, problem));
     }
     odd
@@ -195,7 +195,7 @@ fn requests(provider: &Provider) -> Vec<(Outcome, String)> {
     if provider.sign_requests || !provider.refresh.wants_signed_requests {
         return Vec::new();
     }
-    let problem = "signRequests: the metadata requires signed requests, but requests are not signed. The identity provider may refuse them";
+    let problem = "signRequests: the metadata requires signed requests, but they are not signed; the identity provider may refuse them";
     vec![(Outcome::Warning, problem.into())]
 }
 
@@ -205,7 +205,7 @@ fn keys(provider: &Provider, now: Timestamp) -> Vec<(Outcome, String)> {
         return Vec::new();
     }
     let problem = format!(
-        "serviceProvider.certificates: the active one expires on {}. Rotate it",
+        "serviceProvider.certificates: the active certificate expires on {}; rotate it",
         day(certificate.not_after())
     );
     vec![(Outcome::Warning, problem)]

@@ -437,7 +437,7 @@ fn expiry_of_the_last_certificate_is_announced_in_time() {
         let (path, made) = add(server, &browser, &body(&[&first, &last]));
         assert_eq!(made["certificates"][0]["status"], "EXPIRING");
         let warnings = made["warnings"].to_string();
-        assert!(warnings.contains("certificates[0]: it ends on ") && warnings.contains("certificates[1]: "));
+        assert!(warnings.contains("certificates[0]: expires on ") && warnings.contains("certificates[1]: "));
         let ends = || {
             let mut entries = server.entries(&tenant);
             entries.retain(|entry| entry.action == "ACCOUNT_SAML_PROVIDER_CERTIFICATE_EXPIRING");
@@ -542,9 +542,9 @@ fn connection_test_starts_with_configuration_checks() {
         insta::allow_duplicates! {
             insta::assert_json_snapshot!(warnings, @r#"
             [
-              "signInMode is CREDENTIALS_ONLY: nobody can sign in through an identity provider. Allow it in the sign-in policy",
-              "emailDomains: corp.example is not verified; people are led here from the e-mail field once a DNS record proves the domain, and by loginUrl until then",
-              "signRequests: the metadata requires signed requests, but requests are not signed. The identity provider may refuse them"
+              "signInMode is CREDENTIALS_ONLY: nobody can sign in through an identity provider; allow single sign-on in the sign-in policy",
+              "emailDomains: corp.example is not verified; add the DNS record so that the sign-in page finds this connection, and use loginUrl until then",
+              "signRequests: the metadata requires signed requests, but they are not signed; the identity provider may refuse them"
             ]
             "#);
         }
