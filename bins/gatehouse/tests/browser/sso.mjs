@@ -82,7 +82,7 @@ export async function sso({ page, complaints, confirm }, see, by, stranger, sign
     await page.locator('[data-act="test"]').click();
     await link("Continue to Elsewhere <b>").click();
     await page.waitForURL(/test=try_/);
-    await shows("No session was started.");
+    await shows("Nobody was signed in.");
   };
   Object.assign(other.answer, { signed: false, email: "kim@corp.example", attributes: { [MAIL]: "kim@corp.example", displayName: hostile } });
   await by(page, "Test connection").click();
