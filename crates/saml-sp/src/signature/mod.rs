@@ -77,7 +77,7 @@ fn by_none(parent: Node<'_, '_>, tried: &[&Certificate]) -> Refusal {
     let tried = tried.iter().map(|one| one.fingerprint().chars().take(16).collect::<String>());
     let tried = tried.collect::<Vec<_>>().join(", ");
     let detail = format!(
-        "none of the pinned certificates verifies the signature of the {} (tried: {})",
+        "no pinned certificate verifies the signature of the {} (tried: {})",
         parent.tag_name().name(),
         if tried.is_empty() { "none" } else { &tried }
     );
