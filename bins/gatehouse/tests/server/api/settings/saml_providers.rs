@@ -222,7 +222,7 @@ fn errors_name_the_invalid_field() {
     metadataXml: write one of metadataXml, metadataUrl, or entityId with ssoUrl and certificates
     metadataXml: write one of metadataXml, metadataUrl, or entityId with ssoUrl and certificates
     colour: unknown field `colour`, expected one of `name`, `emailDomains`, `metadataXml`, `metadataUrl`, `entityId`, `ssoUrl`, `certificates`, `attributeMapping`, `signRequests`, `forceAuthn`, `authnContexts`
-    metadataUrl: the URL has a user or a password in it; leave out everything up to the @
+    metadataUrl: the URL contains a user name or password; remove everything up to the @
     metadataUrl: metadata is read at public addresses only; hand it in as metadataXml instead
     metadataXml: write metadataXml, metadataUrl, or entityId, ssoUrl and certificates
     certificates: entityId, ssoUrl and certificates are written together
