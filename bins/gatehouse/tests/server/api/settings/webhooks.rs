@@ -140,7 +140,7 @@ fn errors_name_the_invalid_field() {
     url: this is not a URL (relative URL without a base); write it like https://example.com/path
     eventFilters[1]: write 1 to 128 characters of A-Z, a-z, 0-9, _, . and *
     eventFilters[0]: write 1 to 128 characters of A-Z, a-z, 0-9, _, . and *
-    eventFilters: 50 at most
+    eventFilters: write at most 50 filters
     eventFilters: invalid type: string "ACCOUNT_*", expected a sequence
     colour: unknown field `colour`, expected one of `name`, `url`, `eventFilters`
     "#);
