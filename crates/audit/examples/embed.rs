@@ -40,7 +40,7 @@ struct InvoiceVoided {
 
 impl EventData for InvoiceVoided {
     const CODE: &'static str = "ACCOUNT_INVOICE_VOIDED";
-    const DESCRIPTION: &'static str = "An invoice was taken back.";
+    const DESCRIPTION: &'static str = "An invoice was cancelled.";
     const RESOURCE_TYPE: &'static str = "invoice";
     const EXAMPLE_ID: &'static str = "inv_1";
 
@@ -87,7 +87,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let lease = Lease { owner: "billing".into(), now, until: now.plus_millis(3_000) };
     let policy = SealPolicy { checkpoints: &keys, entries: &entry_keys, accepts_missing_macs: false };
     let sealed = seal(&mut ledger, policy, &tenant, &lease, None).await?.count;
-    let note = ledger.checkpoint().ok_or("something was sealed")?.to_owned();
+    let note = ledger.checkpoint().ok_or("the seal left no checkpoint")?.to_owned();
     println!("{sealed} entries are sealed:\n{note}");
 
     // A follower continues where it stopped and misses no entry.
@@ -98,12 +98,12 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     // Prove an entry to someone who has only the public key.
     let public = keys.of(tenant.as_str());
     let checkpoint = Checkpoint::verified(&note, &public)?;
-    let (place, entry) = page.entries.first().ok_or("a first entry")?;
+    let (place, entry) = page.entries.first().ok_or("the page has no entry")?;
     let path = inclusion(&mut ledger, &mut Nodes::default(), *place, checkpoint.size).await?;
-    let path = path.ok_or("all of the log is kept")?;
-    let leaf = entry.entry.content_leaf(tenant.as_str()).ok_or("no address was erased")?;
+    let path = path.ok_or("hashes of the log are missing")?;
+    let leaf = entry.entry.content_leaf(tenant.as_str()).ok_or("the address of the entry was erased")?;
     assert!(verify_inclusion(&leaf, *place, checkpoint.size, &path, &checkpoint.root));
-    println!("{} stands at place {place}, proved by {} hashes", entry.entry.id, path.len());
+    println!("{} has position {place}, proved by {} hashes", entry.entry.id, path.len());
 
     // Tamper with an entry.
     let verifying = VerifyKeys { checkpoints: &public, entries: Some(&entry_keys), retired: &[] };

@@ -30,7 +30,7 @@ pub enum Unaudited {
 /// A value together with the audit events of the change that produced it.
 ///
 /// It cannot be created without an event or a reason, and a change cannot be committed without it.
-#[must_use = "an audited value is what a unit of work answers with"]
+#[must_use = "return the audited value from the unit of work"]
 #[derive(Debug)]
 pub struct Audited<T> {
     value: T,

@@ -75,7 +75,7 @@ impl Entry {
     pub fn stored(&self, keys: &EntryKeys) -> StoreResult<StoredEntry> {
         let leaf = self.leaf();
         let mac = keys.sign(self.tenant.as_str(), self.id.as_str(), &leaf);
-        let mac = mac.ok_or(StoreError::Aborted("no master key: an audit entry needs a MAC"))?;
+        let mac = mac.ok_or(StoreError::Aborted("there is no master key for the MAC of the audit entry"))?;
         Ok(StoredEntry {
             id: self.id.to_string(),
             timestamp: self.timestamp,

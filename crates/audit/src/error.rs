@@ -8,13 +8,13 @@ use std::io;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FilterError {
     /// `action` is not a list of codes and prefixes.
-    #[error("{0:?} is neither a code nor a beginning of codes with * at its end")]
+    #[error("{0:?} is neither an event code nor a prefix followed by *")]
     Action(String),
     /// Too many codes.
-    #[error("{MAX_CODES} codes at most")]
+    #[error("write at most {MAX_CODES} codes")]
     Actions,
     /// The text is too long.
-    #[error("{MAX_TEXT} characters at most")]
+    #[error("write at most {MAX_TEXT} characters")]
     Text,
 }
 
@@ -25,10 +25,10 @@ pub enum NoteError {
     #[error("not a checkpoint")]
     Malformed,
     /// The note has no signature of a known key.
-    #[error("not signed with a key that is known")]
+    #[error("not signed with a known key")]
     UnknownKey,
     /// The signature is invalid.
-    #[error("the signature is wrong")]
+    #[error("the signature is invalid")]
     Signature,
 }
 
@@ -39,9 +39,9 @@ pub enum ExportError {
     #[error("{0}")]
     Read(#[from] io::Error),
     /// The first line is no checkpoint, because the export was made without proofs.
-    #[error("the first line is no checkpoint: export with format=ndjson&proofs=true")]
+    #[error("the first line is not a checkpoint; export with format=ndjson&proofs=true")]
     NoCheckpoint,
     /// The checkpoint's signature is invalid.
-    #[error("the checkpoint: {0}")]
+    #[error("invalid checkpoint: {0}")]
     Note(#[from] NoteError),
 }

@@ -47,7 +47,7 @@ impl fmt::Display for MacProblem {
         f.write_str(match self {
             Self::Missing => "it has no MAC",
             Self::UnknownKey => "its MAC names an unknown key",
-            Self::Wrong => "its MAC is wrong",
+            Self::Wrong => "its MAC is invalid",
         })
     }
 }

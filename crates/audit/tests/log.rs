@@ -1,5 +1,5 @@
 //! The transparency log: proofs compared with RFC 6962, and detection of tampering.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use std::sync::Arc;
 
@@ -306,7 +306,7 @@ async fn tampering_is_found() {
     let undeclared = &found.findings[..];
     assert!(
         matches!(undeclared, [Finding::ErasedUndeclared { erased: 1, declared: 0, .. }]),
-        "nothing but that nobody has declared it: {undeclared:?}"
+        "only the missing declaration is reported: {undeclared:?}"
     );
     world.ledger.tamper().get_mut(&ids[300]).unwrap().metadata = "[]".into();
     assert_eq!(world.verify().await.count, 1);

@@ -1,5 +1,5 @@
 //! Searches of audit entries.
-#![expect(clippy::unwrap_used, reason = "tests speak by panicking")]
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use std::sync::Arc;
 
@@ -22,9 +22,9 @@ fn list_of_codes_and_prefixes_is_expanded() {
         ["ACCOUNT_GROUP_CREATED", "ACCOUNT_GROUP_DELETED", "ACCOUNT_GROUP_UPDATED"].map(str::to_owned);
     assert_eq!(actions("ACCOUNT_GROUP_*"), Some(groups.to_vec()));
     assert_eq!(actions("ACCOUNT_GROUP_*,ACCOUNT_GROUP_CREATED"), Some(groups.to_vec()));
-    assert_eq!(actions("*"), None, "all of them are any");
+    assert_eq!(actions("*"), None, "all codes together are no filter");
     assert_eq!(actions("ACCOUNT_*"), None);
-    assert_eq!(actions("NOTHING_*"), Some(Vec::new()), "a beginning of nothing finds nothing");
+    assert_eq!(actions("NOTHING_*"), Some(Vec::new()), "an unknown prefix finds nothing");
     assert_eq!(actions("service.payroll.sealed"), Some(vec!["service.payroll.sealed".to_owned()]));
     for odd in ["", "A,,B", "ACCOUNT_*_CREATED", "**", "A B", "ä", "*A"] {
         let refused = Filter::default().with_actions(odd, catalog());
@@ -49,7 +49,11 @@ fn resource_type_is_expanded_to_its_codes() {
         .with_actions("ACCOUNT_GROUP_CREATED,ACCOUNT_USER_CREATED,OTHER", catalog())
         .unwrap();
     let both = both.with_resource_type("group", catalog()).actions.unwrap();
-    assert_eq!(both, ["ACCOUNT_GROUP_CREATED", "OTHER"], "what the catalog does not know may be of any");
+    assert_eq!(
+        both,
+        ["ACCOUNT_GROUP_CREATED", "OTHER"],
+        "a code outside the catalog may have any resource type"
+    );
     assert!(Filter::default().with_resource_type("nothing", catalog()).is_empty());
 }
 

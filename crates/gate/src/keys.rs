@@ -166,13 +166,13 @@ fn place_of(provider: &ProviderId) -> Vec<u8> {
 impl SealKey for ProviderKeys {
     fn seal(&self, provider: &ProviderId, private: &Secret<Vec<u8>>) -> Result<String, KeyError> {
         let sealed = self.0.saml.seal(&SystemEnv::default(), &place_of(provider), private.expose());
-        Ok(BASE64URL_NOPAD.encode(&sealed.ok_or(KeyError("sealed: there is no master key"))?))
+        Ok(BASE64URL_NOPAD.encode(&sealed.ok_or(KeyError("encrypted: there is no master key"))?))
     }
 
     fn open(&self, provider: &ProviderId, sealed: &str) -> Result<Secret<Vec<u8>>, KeyError> {
         let bytes = BASE64URL_NOPAD.decode(sealed.as_bytes()).ok();
         let opened = bytes.and_then(|bytes| self.0.saml.open(&place_of(provider), &bytes));
-        opened.ok_or(KeyError("opened: the master key that sealed it is not there"))
+        opened.ok_or(KeyError("decrypted: the master key that encrypted it is missing"))
     }
 }
 

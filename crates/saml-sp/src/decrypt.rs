@@ -24,7 +24,8 @@ const TAG: usize = 16;
 
 /// Returns the error for every kind of failure.
 pub(crate) fn failed() -> Refusal {
-    let detail = "the assertion cannot be decrypted: it has to be encrypted with AES-GCM, its key with RSA-OAEP to a certificate of this service's metadata";
+    let detail = "the assertion cannot be decrypted; encrypt it with AES-GCM, and its key with RSA-OAEP to a \
+        certificate in this service's metadata";
     Refusal::new(Reason::Undecryptable, detail)
 }
 

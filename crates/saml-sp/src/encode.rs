@@ -16,14 +16,16 @@ pub(crate) fn decode(field: &str) -> Result<String, Refusal> {
     if field.len() > MAX_FIELD {
         return Err(Refusal::new(
             Reason::TooLarge,
-            format!("{} characters; {MAX_FIELD} at most", field.len()),
+            format!("SAMLResponse has {} characters; the maximum is {MAX_FIELD}", field.len()),
         ));
     }
     let packed: String = field.lines().collect();
     let bytes = base64(&packed)
         .map_err(|error| Refusal::new(Reason::NotBase64, format!("SAMLResponse is not base64: {error}")))?;
     match String::from_utf8(bytes) {
-        Ok(text) if text.contains('\0') => Err(Refusal::new(Reason::NotUtf8, "there is a NUL in it")),
+        Ok(text) if text.contains('\0') => {
+            Err(Refusal::new(Reason::NotUtf8, "SAMLResponse contains a NUL character"))
+        }
         Ok(text) => Ok(text),
         Err(error) => Err(Refusal::new(Reason::NotUtf8, error.to_string())),
     }

@@ -19,19 +19,19 @@ pub enum ProviderError {
         problem: String,
     },
     /// The tenant has the maximum number of providers.
-    #[error("a tenant has {MAX_PROVIDERS} identity providers at most; remove one first")]
+    #[error("This tenant already has {MAX_PROVIDERS} SSO connections, the maximum. Remove one first.")]
     TooMany,
     /// The tenant has no provider with this id.
-    #[error("there is no identity provider of this id")]
+    #[error("There is no SSO connection with this ID.")]
     NotFound,
     /// Another provider of the tenant has the domain.
-    #[error("{0} belongs to another identity provider of this tenant; remove it there first")]
+    #[error("{0} belongs to another SSO connection of this tenant. Remove it there first.")]
     DomainTaken(EmailDomain),
     /// A key rotation is already in progress.
-    #[error("a rotation is under way: complete it first")]
+    #[error("A key rotation is already in progress. Complete it first.")]
     RotationUnderWay,
     /// No key rotation is in progress.
-    #[error("no rotation is under way")]
+    #[error("No key rotation is in progress.")]
     NoRotation,
     /// One of our keys cannot be generated, sealed or opened.
     #[error(transparent)]
@@ -45,10 +45,10 @@ pub enum ProviderError {
 #[derive(Debug, thiserror::Error)]
 pub enum DomainError {
     /// Another tenant has verified it.
-    #[error("{0} belongs to another tenant here, which has proved it; it has to be given up there first")]
+    #[error("Another tenant has verified {0}. That tenant has to release the domain first.")]
     Taken(EmailDomain),
     /// The tenant has not verified it.
-    #[error("{0} is no domain that this tenant has proved")]
+    #[error("This tenant has not verified {0}.")]
     NotFound(EmailDomain),
     /// The database failed.
     #[error(transparent)]
@@ -59,37 +59,37 @@ pub enum DomainError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MetadataError {
     /// Longer than 512 KiB.
-    #[error("metadata of more than {} KiB is not read; hand in that of one identity provider", MAX_METADATA / 1024)]
+    #[error("the metadata is larger than {} KiB; send the metadata of one identity provider", MAX_METADATA / 1024)]
     TooLarge,
     /// Not XML, or beyond the parser's limits.
-    #[error("not metadata that can be read: {0}")]
+    #[error("not valid metadata: {0}")]
     Xml(String),
     /// No descriptor of an identity provider.
-    #[error("there is no EntityDescriptor with an IDPSSODescriptor for SAML 2.0 in it")]
+    #[error("the metadata has no EntityDescriptor with an IDPSSODescriptor for SAML 2.0")]
     NoProvider,
     /// The metadata describes several identity providers.
-    #[error("there are several identity providers in it; hand in that of one")]
+    #[error("the metadata describes several identity providers; send the metadata of one")]
     ManyProviders,
     /// Its entity id is missing or too long.
     #[error("the entityID is missing or longer than {MAX_NAME} characters")]
     EntityId,
     /// No usable single sign-on service.
-    #[error("it has no SingleSignOnService with the HTTP-POST binding, which is the one that is used here")]
+    #[error("the metadata has no SingleSignOnService with the HTTP-POST binding")]
     NoPostBinding,
     /// The service's URL is invalid.
-    #[error("the address of its SingleSignOnService {0}")]
+    #[error("the Location of SingleSignOnService {0}")]
     Address(&'static str),
     /// No usable certificate.
-    #[error("it has no signing certificate that can be used (RSA of at least 2048 bits, or ECDSA)")]
+    #[error("the metadata has no usable signing certificate (RSA of at least 2048 bits, or ECDSA)")]
     NoCertificate,
     /// Too many certificates.
-    #[error("it has more than {MAX_CERTIFICATES} signing certificates")]
+    #[error("the metadata has more than {MAX_CERTIFICATES} signing certificates")]
     ManyCertificates,
     /// `validUntil` is not a timestamp.
-    #[error("its validUntil, {0}, is no time with a zone")]
+    #[error("validUntil is {0}, which is not a time with a time zone")]
     Until(String),
     /// The metadata has expired.
-    #[error("it was valid until {0}")]
+    #[error("the metadata was valid until {0}; get newer metadata")]
     Expired(Timestamp),
 }
 
@@ -97,9 +97,9 @@ pub enum MetadataError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum CertificateError {
     /// Not an X.509 certificate.
-    #[error("not an X.509 certificate: write it as PEM, or as base64 of its DER form")]
+    #[error("write an X.509 certificate as PEM, or its DER form as base64")]
     Malformed,
     /// The key is too weak or of an unsupported kind.
-    #[error("its key is not RSA of 2048 to 8192 bits or ECDSA on P-256, P-384 or P-521")]
+    #[error("the key has to be RSA of 2048 to 8192 bits or ECDSA on P-256, P-384 or P-521")]
     Key,
 }

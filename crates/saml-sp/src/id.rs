@@ -22,7 +22,7 @@ pub struct ProviderId(Box<str>);
 
 /// The text is not a provider id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("not an id of the form sso_…")]
+#[error("write an ID of the form sso_…")]
 pub struct ParseProviderIdError;
 
 impl ProviderId {

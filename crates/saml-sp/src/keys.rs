@@ -28,13 +28,13 @@ pub struct KeyPair {
 
 /// A key cannot be generated, sealed, opened or used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the key of this provider cannot be {0}")]
+#[error("the key of this SSO connection cannot be {0}")]
 pub struct KeyError(pub &'static str);
 
 impl KeyPair {
     /// Generates a 2,048-bit RSA key and a certificate valid for ten years. Takes hundreds of milliseconds of CPU.
     pub fn generate(common_name: &str, now: Timestamp) -> Result<Self, KeyError> {
-        Self::generate_key(common_name, now).map_err(|_| KeyError("made"))
+        Self::generate_key(common_name, now).map_err(|_| KeyError("generated"))
     }
 
     fn generate_key(common_name: &str, now: Timestamp) -> Result<Self, openssl::error::ErrorStack> {

@@ -121,7 +121,7 @@ impl ProviderStore for MemoryStore {
 
     async fn insert_provider(&mut self, provider: &Provider) -> StoreResult<()> {
         if provider.id.tenant().as_ref() != Some(&self.tenant) {
-            return Err(StoreError::Aborted("an identity provider of another tenant"));
+            return Err(StoreError::Aborted("the SSO connection belongs to another tenant"));
         }
         self.with(|inner| match inner.domain_conflict(provider) {
             Some(error) => Err(error),
@@ -141,7 +141,7 @@ impl ProviderStore for MemoryStore {
                 return Err(error);
             }
             let Some(kept) = inner.providers.get_mut(&provider.id) else {
-                return Err(StoreError::Aborted("a change of an identity provider that is not there"));
+                return Err(StoreError::Aborted("the SSO connection does not exist"));
             };
             *kept = provider.clone();
             Ok(())

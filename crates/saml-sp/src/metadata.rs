@@ -37,7 +37,7 @@ impl From<Refusal> for MetadataError {
 
 /// Checks a URL that browsers post a form to: https, or http on localhost.
 pub(crate) fn sso_url(text: &str) -> Result<String, &'static str> {
-    let url = Url::parse(text).map_err(|_| "is no URL")?;
+    let url = Url::parse(text).map_err(|_| "is not a URL")?;
     let here = match url.host() {
         Some(Host::Domain(name)) => name == "localhost",
         Some(Host::Ipv4(ip)) => ip.is_loopback(),
@@ -50,14 +50,14 @@ pub(crate) fn sso_url(text: &str) -> Result<String, &'static str> {
     }
     let secure = url.scheme() == "https" || (url.scheme() == "http" && here);
     if !secure {
-        return Err("is not https");
+        return Err("does not begin with https://");
     }
     if !url.username().is_empty()
         || url.password().is_some()
         || url.fragment().is_some()
         || text.len() > MAX_NAME
     {
-        return Err("has a user, a password or a fragment, or is too long");
+        return Err("has a user name, a password or a fragment, or is too long");
     }
     // Kept as given, because some identity providers compare it byte by byte. Characters that could end a header or
     // an attribute are rejected.

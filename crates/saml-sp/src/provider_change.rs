@@ -114,7 +114,8 @@ impl ProviderChange {
 fn domains(texts: &[String]) -> Result<Vec<EmailDomain>, ProviderError> {
     const FIELD: &str = "emailDomains";
     if !(1..=MAX_DOMAINS).contains(&texts.len()) {
-        let problem = format!("write 1 to {MAX_DOMAINS} domains, those behind the @ of people's addresses");
+        let problem =
+            format!("write 1 to {MAX_DOMAINS} domains, as in your users' email addresses after the @");
         return Err(field(FIELD, problem));
     }
     let mut read: Vec<EmailDomain> = Vec::new();
@@ -122,7 +123,7 @@ fn domains(texts: &[String]) -> Result<Vec<EmailDomain>, ProviderError> {
         let at = || format!("{FIELD}[{index}]");
         let domain: EmailDomain = text.parse().map_err(|error| field(at(), format!("{error}")))?;
         if read.contains(&domain) {
-            return Err(field(at(), format!("{domain} is in the list already")));
+            return Err(field(at(), format!("{domain} is already in the list")));
         }
         read.push(domain);
     }
@@ -132,7 +133,7 @@ fn domains(texts: &[String]) -> Result<Vec<EmailDomain>, ProviderError> {
 fn contexts(texts: Vec<String>) -> Result<Vec<String>, ProviderError> {
     const FIELD: &str = "authnContexts";
     if texts.len() > MAX_CONTEXTS {
-        return Err(field(FIELD, format!("{MAX_CONTEXTS} at most")));
+        return Err(field(FIELD, format!("write at most {MAX_CONTEXTS} URIs")));
     }
     for (index, text) in texts.iter().enumerate() {
         let is_uri =
@@ -143,7 +144,7 @@ fn contexts(texts: Vec<String>) -> Result<Vec<String>, ProviderError> {
             return Err(field(format!("{FIELD}[{index}]"), problem));
         }
         if texts.iter().take(index).any(|before| before == text) {
-            return Err(field(format!("{FIELD}[{index}]"), "it is in the list already"));
+            return Err(field(format!("{FIELD}[{index}]"), "this URI is already in the list"));
         }
     }
     Ok(texts)
@@ -163,7 +164,7 @@ impl OtherSide {
                         field("entityId", "write 1 to 1024 printable characters, no space at either end")
                     })?,
                     sso_url: metadata::sso_url(&sso_url)
-                        .map_err(|problem| field("ssoUrl", format!("the address {problem}")))?,
+                        .map_err(|problem| field("ssoUrl", format!("the URL {problem}")))?,
                     certificates: pinned(&certificates, now)?,
                 };
                 let (valid_until, wants_signed_requests) = (None, false);
@@ -191,7 +192,9 @@ pub(crate) fn usable(text: &str, now: Timestamp) -> Result<IdpMetadata, String> 
     }
     let read = IdpMetadata::read(text, now).map_err(|error| error.to_string())?;
     if have_ended(&read.idp.certificates, now) {
-        return Err("all signing certificates in it have ended; get metadata with one that is good".into());
+        return Err(
+            "all signing certificates in the metadata have expired; get metadata with a valid one".into()
+        );
     }
     Ok(read)
 }
@@ -214,12 +217,12 @@ fn pinned(texts: &[String], now: Timestamp) -> Result<Certificates, ProviderErro
         let at = || format!("{FIELD}[{index}]");
         let certificate = Certificate::from_text(text).map_err(|error| field(at(), error.to_string()))?;
         if read.contains(&certificate) {
-            return Err(field(at(), "it is in the list already"));
+            return Err(field(at(), "this certificate is already in the list"));
         }
         read.push(certificate);
     }
     if have_ended(&read, now) {
-        return Err(field(FIELD, "all of them have ended; write one that is good"));
+        return Err(field(FIELD, "all certificates have expired; write a valid one"));
     }
     Ok(read)
 }
@@ -251,14 +254,17 @@ mod tests {
         );
         assert_eq!(
             refused(|c| c.email_domains.push("CORP.example".into())),
-            "emailDomains[1]: corp.example is in the list already"
+            "emailDomains[1]: corp.example is already in the list"
         );
         assert!(refused(|c| c.mapping.email = Some(" mail".into())).starts_with("attributeMapping.email: "));
         assert!(
             refused(|c| c.authn_contexts = vec!["x".into()]).starts_with("authnContexts[0]: write a URI ")
         );
         assert!(refused(|c| c.authn_contexts = vec!["urn:x:y".into(); 2]).starts_with("authnContexts[1]: "));
-        assert_eq!(refused(|c| c.authn_contexts = vec!["urn:x:y".into(); 11]), "authnContexts: 10 at most");
+        assert_eq!(
+            refused(|c| c.authn_contexts = vec!["urn:x:y".into(); 11]),
+            "authnContexts: write at most 10 URIs"
+        );
         change(&["münchen.example"]).checked().unwrap();
     }
 
@@ -278,27 +284,36 @@ mod tests {
         assert!(by_fields(&|id, _, _| *id = "x".repeat(1025)).starts_with("entityId: "));
         assert_eq!(
             by_fields(&|_, url, _| *url = "http://idp.example.com/".into()),
-            "ssoUrl: the address is not https"
+            "ssoUrl: the URL does not begin with https://"
         );
         assert!(by_fields(&|_, url, _| *url = "nonsense".into()).starts_with("ssoUrl: "));
         assert!(by_fields(&|_, _, all| all.clear()).starts_with("certificates: write 1 to 10 "));
-        assert!(by_fields(&|_, _, all| all.push("x".into())).starts_with("certificates[1]: not an X.509 "));
-        assert!(by_fields(&|_, _, all| all.push(good.base64())).starts_with("certificates[1]: it is in "));
+        assert!(by_fields(&|_, _, all| all.push("x".into())).starts_with("certificates[1]: write an X.509 "));
+        assert!(
+            by_fields(&|_, _, all| all.push(good.base64()))
+                .starts_with("certificates[1]: this certificate is already in ")
+        );
         assert!(
             by_fields(&|_, _, all| *all = vec![ended.pem()])
-                .starts_with("certificates: all of them have ended")
+                .starts_with("certificates: all certificates have expired")
         );
         // One valid certificate is enough.
         fields(&[&ended, &good]).checked(now).unwrap();
         fields(&[&good]).checked(now).unwrap();
 
         let by_metadata = |text: String| error_text(OtherSide::MetadataXml(text).checked(now));
-        assert!(by_metadata("<x/>".into()).starts_with("metadataXml: there is no EntityDescriptor "));
-        assert!(by_metadata(metadata("https://idp", &[])).starts_with("metadataXml: it has no signing "));
+        assert!(by_metadata("<x/>".into()).starts_with("metadataXml: the metadata has no EntityDescriptor "));
+        assert!(
+            by_metadata(metadata("https://idp", &[]))
+                .starts_with("metadataXml: the metadata has no usable signing ")
+        );
         assert!(by_metadata(metadata("https://idp", &[&ended])).starts_with("metadataXml: all signing "));
-        assert!(by_metadata(" ".repeat(MAX_METADATA + 1)).starts_with("metadataXml: metadata of more than "));
+        assert!(
+            by_metadata(" ".repeat(MAX_METADATA + 1))
+                .starts_with("metadataXml: the metadata is larger than ")
+        );
         let url = OtherSide::MetadataUrl { url: "https://idp.example.com/".into(), text: "x".into() };
-        assert!(error_text(url.checked(now)).starts_with("metadataUrl: not metadata that can be read: "));
+        assert!(error_text(url.checked(now)).starts_with("metadataUrl: not valid metadata: "));
         let known = OtherSide::MetadataXml(metadata("https://idp", &[&good, &ended])).checked(now).unwrap();
         assert!(known.wants_signed_requests && known.idp.certificates.len() == 2);
     }

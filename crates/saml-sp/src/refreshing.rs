@@ -116,7 +116,11 @@ impl Provider {
     fn still_usable(&self, read: IdpMetadata, now: Timestamp) -> Result<IdpMetadata, String> {
         let is_usable = |certificates: &[Certificate]| certificates.iter().any(|one| one.is_valid_at(now));
         if is_usable(&self.idp.certificates) && !is_usable(&read.idp.certificates) {
-            return Err("no signing certificate in it is valid yet; those from before stay in force".into());
+            return Err(
+                "no signing certificate in the metadata is valid yet; the previous certificates stay in \
+                effect"
+                    .into(),
+            );
         }
         Ok(read)
     }
@@ -128,7 +132,8 @@ impl Provider {
         if idp.entity_id != self.idp.entity_id {
             let now: String = idp.entity_id.chars().take(200).collect();
             return Err(format!(
-                "the entityID in it is {now} now, which would be another identity provider; set the metadata again if that is meant"
+                "the entityID in the metadata has changed to {now}, which is another identity provider; set the \
+                 metadata again if this is intended"
             ));
         }
         let ends = self.expires_at();
@@ -185,15 +190,18 @@ mod tests {
 
         let other = refresh(&mut world, &made.id, Ok(metadata("https://evil.example", &[&new]))).await;
         let problem = other.problem.unwrap();
-        assert!(problem.starts_with("the entityID in it is https://evil.example now"), "{problem}");
+        assert!(
+            problem.starts_with("the entityID in the metadata has changed to https://evil.example"),
+            "{problem}"
+        );
         assert_eq!(other.provider.idp, both.provider.idp);
         let ended = world.certificate(-1);
         let over = refresh(&mut world, &made.id, Ok(metadata(IDP, &[&ended]))).await;
-        assert!(over.problem.unwrap().starts_with("all signing certificates in it have ended"));
+        assert!(over.problem.unwrap().starts_with("all signing certificates in the metadata have expired"));
         assert_eq!(over.provider.idp, both.provider.idp);
         let early = world.certificate(VALID_DAYS + 10);
         let soon = refresh(&mut world, &made.id, Ok(metadata(IDP, &[&early]))).await;
-        assert!(soon.problem.unwrap().starts_with("no signing certificate in it is valid yet"));
+        assert!(soon.problem.unwrap().starts_with("no signing certificate in the metadata is valid yet"));
         assert_eq!(soon.provider.idp, both.provider.idp);
         let healed = refresh(&mut world, &made.id, Ok(metadata(IDP, &[&new]))).await;
         assert_eq!((healed.changed, healed.provider.refresh.failed), (vec!["certificates"], None));

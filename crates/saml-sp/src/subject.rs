@@ -88,7 +88,7 @@ pub async fn recognize(
             None => Ok(SubjectMatch::New(received)),
             Some(owner) => {
                 let detail = format!(
-                    "the persistent NameID {received} is pinned to {owner}, and the address belongs to {user}"
+                    "the persistent NameID {received} is pinned to {owner}, but the email address belongs to {user}"
                 );
                 Err(Refusal::new(Reason::SubjectOfAnother, detail))
             }

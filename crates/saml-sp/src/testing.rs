@@ -29,7 +29,7 @@ impl SealKey for Unsealed {
     }
 
     fn open(&self, _: &ProviderId, sealed: &str) -> Result<Secret<Vec<u8>>, KeyError> {
-        data_encoding::BASE64.decode(sealed.as_bytes()).map(Secret::new).map_err(|_| KeyError("opened"))
+        data_encoding::BASE64.decode(sealed.as_bytes()).map(Secret::new).map_err(|_| KeyError("decrypted"))
     }
 }
 

@@ -100,7 +100,7 @@ fn responses() {
     let count = feed(&corpus, |input| {
         fuzz::response(input);
     });
-    println!("{count} responses");
+    println!("{count} responses tested");
 }
 
 #[test]
@@ -113,5 +113,5 @@ fn metadata() {
     let count = feed(&corpus, |input| {
         fuzz::metadata(input);
     });
-    println!("{count} documents of metadata");
+    println!("{count} metadata documents tested");
 }

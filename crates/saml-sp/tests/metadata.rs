@@ -4,7 +4,7 @@
     clippy::panic,
     clippy::indexing_slicing,
     clippy::format_collect,
-    reason = "tests speak by panicking, and are read rather than run"
+    reason = "tests fail by panicking, and readability matters more than speed"
 )]
 
 use std::sync::LazyLock;
@@ -81,7 +81,7 @@ fn is(text: &str, entity: &str, address: &str, certificates: usize) -> IdpMetada
 #[track_caller]
 fn refused(text: &str, expected: impl Fn(&MetadataError) -> bool) {
     match read(text) {
-        Ok(read) => panic!("taken: {:?} of {text}", read.idp),
+        Ok(read) => panic!("accepted: {:?} of {text}", read.idp),
         Err(error) => assert!(expected(&error), "{error:?} of {text}"),
     }
 }

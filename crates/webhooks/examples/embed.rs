@@ -52,7 +52,7 @@ async fn main() -> Result<()> {
     };
     let (made, secret) = webhooks::create(&ctx(), &mut store, (&guard, &keys), new).await?;
     println!(
-        "{} wants {}, signed by a secret of {} characters",
+        "{} receives {}, signed with a secret of {} characters",
         made.id,
         made.event_filters.first().map_or("", webhooks::EventFilter::as_str),
         secret.text().len()
@@ -111,7 +111,7 @@ async fn main() -> Result<()> {
     publish("evt_4", "ACCOUNT_INVOICE_PAID")?;
     let accepted = accepted(&receiver, 3).await;
     assert_eq!(accepted, ["evt_1", "evt_3", "evt_4"]);
-    println!("accepted through a rotation: {}", accepted.join(", "));
+    println!("verified during a rotation: {}", accepted.join(", "));
 
     let _gone = end.send(());
     delivering.await?;

@@ -29,22 +29,24 @@ pub enum Error {
         problem: ParseEventFilterError,
     },
     /// There are too many filters.
-    #[error("eventFilters: {MAX_FILTERS} at most")]
+    #[error("eventFilters: write at most {MAX_FILTERS} filters")]
     Filters,
     /// The overlap of a rotation is too long.
     #[error("overlapHours: write a number from 0 to {MAX_OVERLAP_HOURS}")]
     Overlap,
     /// The tenant has the maximum number of subscriptions.
-    #[error("a tenant has {MAX_SUBSCRIPTIONS} subscriptions at most; remove one first")]
+    #[error("This tenant already has {MAX_SUBSCRIPTIONS} webhooks, the maximum. Remove one first.")]
     TooMany,
     /// The tenant has no subscription with this id.
-    #[error("there is no subscription of this id")]
+    #[error("There is no webhook with this ID.")]
     NotFound,
     /// A secret rotation is already in progress.
-    #[error("a rotation is under way: complete it first, or rotate with overlapHours 0")]
+    #[error(
+        "A rotation of the signing secret is already in progress. Complete it first, or rotate with overlapHours 0."
+    )]
     RotationUnderWay,
     /// No secret rotation is in progress.
-    #[error("no rotation is under way")]
+    #[error("No rotation of the signing secret is in progress.")]
     NoRotation,
     /// The secret cannot be derived.
     #[error(transparent)]
@@ -58,9 +60,11 @@ pub enum Error {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
     /// The master key is not configured.
-    #[error("the master key {0} is not there")]
+    #[error("the master key {0} is missing; add it to master_key again")]
     Missing(String),
     /// The derived secret differs from the one that was shown.
-    #[error("the master key {0} is another one than the secret was derived from")]
+    #[error(
+        "the master key {0} differs from the key that the secret was derived from; restore the original key"
+    )]
     Wrong(String),
 }

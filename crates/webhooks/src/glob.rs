@@ -20,7 +20,7 @@ pub struct EventFilter(String);
 
 /// The text is not a valid pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("write 1 to 128 of A-Z, a-z, 0-9, _, . and *")]
+#[error("write 1 to 128 characters of A-Z, a-z, 0-9, _, . and *")]
 pub struct ParseEventFilterError;
 
 impl EventFilter {
@@ -119,7 +119,7 @@ mod tests {
     fn many_stars_do_not_cause_backtracking() {
         let filter: EventFilter = "*A".repeat(64).parse().unwrap();
         let text = format!("{}B", "A".repeat(100_000));
-        assert!(!filter.matches(&text), "by backtracking this would not end");
+        assert!(!filter.matches(&text), "the text ends with B, which the filter does not match");
     }
 
     proptest! {

@@ -260,7 +260,10 @@ mod tests {
         let before = SecretKeys::new(&masters(&[("a", 1)]));
         let (kept, secret) = before.generate(&env, (&tenant, &id), 1).unwrap();
         assert!(secret.text().starts_with("whsec_") && secret.text().len() == 50);
-        assert!(!format!("{kept:?}").contains(&secret.text()[6..]), "it is not kept");
+        assert!(
+            !format!("{kept:?}").contains(&secret.text()[6..]),
+            "the secret does not appear in debug output"
+        );
         let rotated = SecretKeys::new(&masters(&[("b", 2), ("a", 1)]));
         assert_eq!(rotated.open((&tenant, &id), &kept).unwrap().text(), secret.text());
         let open = |keys: &[(&str, u8)], tenant: &TenantId, id: &SubscriptionId, kept: &Generation| {

@@ -14,7 +14,7 @@ pub enum Invalid {
     #[error("the timestamp is not a number")]
     Timestamp,
     /// The timestamp is more than [`TOLERANCE`] away from now: a replay, or a wrong clock.
-    #[error("the timestamp is more than 300 seconds away from now")]
+    #[error("the timestamp differs from the current time by more than 300 seconds")]
     Stale,
     /// The signature matches none of the secrets.
     #[error("the signature does not match")]
@@ -50,10 +50,10 @@ pub enum InvalidSecret {
     #[error("there is no signing secret")]
     Missing,
     /// A secret does not have the form in which it is shown when a webhook is created.
-    #[error("a signing secret is not whsec_ followed by base64")]
+    #[error("a signing secret has to be whsec_ followed by base64")]
     Malformed,
     /// A secret is too short.
-    #[error("a signing secret has fewer than 24 bytes")]
+    #[error("a signing secret has to have at least 24 bytes")]
     TooShort,
 }
 
@@ -206,7 +206,7 @@ mod tests {
         assert_eq!(
             verify(&of(&[SECRET]), "1767225600", &signature, b"{}", NOW + 300),
             Ok(()),
-            "the edge is in"
+            "the limit itself is allowed"
         );
     }
 

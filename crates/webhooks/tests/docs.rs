@@ -12,10 +12,14 @@ const SHOWN: [(&str, &str); 3] = [
 fn receivers_in_the_docs_equal_the_examples() {
     let blocks: Vec<&str> =
         PAGE.split("\n```").skip(1).step_by(2).filter(|block| !block.starts_with("toml\n")).collect();
-    assert_eq!(blocks.len(), SHOWN.len(), "a block that is no file");
+    assert_eq!(blocks.len(), SHOWN.len(), "each code block is one of the files");
     for (block, (language, file)) in blocks.iter().zip(SHOWN) {
         let code = block.strip_prefix(language).and_then(|rest| rest.strip_prefix('\n'));
-        assert_eq!(code.map(|code| format!("{code}\n")).as_deref(), Some(file), "the {language} of the page");
+        assert_eq!(
+            code.map(|code| format!("{code}\n")).as_deref(),
+            Some(file),
+            "the {language} block of the page equals its file"
+        );
     }
 }
 

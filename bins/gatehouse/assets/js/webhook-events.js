@@ -157,7 +157,7 @@ const field = $('[name="eventFilters"]', part);
 
 onAct("add-pattern", async () => {
   const pattern = field.value.trim();
-  if (!/^[A-Za-z0-9_.*]{1,128}$/.test(pattern)) throw new Refusal(400, { error: "eventFilters: write 1 to 128 of A-Z, a-z, 0-9, _, . and *" });
+  if (!/^[A-Za-z0-9_.*]{1,128}$/.test(pattern)) throw new Refusal(400, { error: "eventFilters: write 1 to 128 characters of A-Z, a-z, 0-9, _, . and *" });
   chosen.add(pattern);
   field.value = "";
   field.focus();

@@ -55,7 +55,7 @@ export async function webhooks({ page, complaints, confirm }, see, by) {
   const pattern = page.getByLabel("Custom pattern");
   await pattern.fill("ACCOUNT-*");
   await page.keyboard.press("Enter");
-  await page.locator('[data-wrong="eventFilters"]').getByText("Write 1 to 128 of").waitFor();
+  await page.locator('[data-wrong="eventFilters"]').getByText("Write 1 to 128 characters of").waitFor();
   for (const text of ["ACCOUNT_FUTURE_*", "*_REVOKED"]) {
     await pattern.fill(text);
     await page.keyboard.press("Enter");

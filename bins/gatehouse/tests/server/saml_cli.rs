@@ -53,7 +53,7 @@ fn operator_adds_rotates_and_removes_a_connection() {
         let started = of_it("rotate");
         assert_eq!(started["phase"], "STARTED");
         let (status, told) = process.refused(&["saml", "rotate", "--id", &id]);
-        assert_eq!((status, told.as_str()), (1, "gatehouse: a rotation is under way: complete it first"));
+        assert_eq!((status, told.as_str()), (1, "gatehouse: A key rotation is already in progress. Complete it first."));
         let done = process.json(&["saml", "rotate", "--id", &id, "--complete"]);
         assert_eq!((&done["phase"], &done["certificate"]), (&json!("COMPLETED"), &started["certificate"]));
 
@@ -68,7 +68,7 @@ fn operator_adds_rotates_and_removes_a_connection() {
 
         assert_eq!(of_it("remove"), json!({ "id": id, "deleted": true }));
         let (_, told) = process.refused(&["saml", "show", "--id", &id]);
-        assert_eq!(told, "gatehouse: there is no identity provider of this id");
+        assert_eq!(told, "gatehouse: There is no SSO connection with this ID.");
         assert_eq!(process.json(&["saml", "list", "--tenant", "acme"]), json!({ "providers": [] }));
     }
 }
@@ -143,7 +143,7 @@ fn operator_verifies_a_domain() {
         let theirs = verify("globex");
         let (status, told) = process.refused(&theirs.each_ref().map(String::as_str));
         assert_eq!(status, 1);
-        assert!(told.starts_with("gatehouse: corp.example belongs to another tenant"), "{told}");
+        assert!(told.starts_with("gatehouse: Another tenant has verified corp.example."), "{told}");
         let listed = process.json(&["domain", "list", "--tenant", "acme"]);
         let one = &listed["domains"][0];
         assert_eq!((&one["domain"], &one["method"]), (&json!("corp.example"), &json!("OPERATOR")));

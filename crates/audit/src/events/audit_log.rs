@@ -77,8 +77,7 @@ event! {
     Self { entries: 1204 }
 }
 
-/// A signed checkpoint of the audit log, at most hourly, for whoever keeps it elsewhere; it is no entry of
-/// the log.
+/// A signed checkpoint of the audit log, at most hourly. Delivered to webhooks only; not an audit entry.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct AuditCheckpointPublished {
     /// Number of entries in the log.

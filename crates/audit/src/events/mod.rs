@@ -112,7 +112,7 @@ mod tests {
             assert_eq!(spec.example["type"], spec.code);
             for name in spec.schema["properties"]["data"]["required"].as_array().into_iter().flatten() {
                 let member = &spec.example["data"][name.as_str().unwrap()];
-                assert!(!member.is_null(), "{} has no {name} in its example", spec.code);
+                assert!(!member.is_null(), "the example of {} lacks {name}", spec.code);
             }
         }
     }

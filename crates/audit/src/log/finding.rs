@@ -132,36 +132,38 @@ impl fmt::Display for Finding {
         match self {
             Self::Changed { sequence, id } => write!(f, "{sequence}: {id} was changed"),
             Self::Deleted { sequence, id } => write!(f, "{sequence}: {id} was deleted"),
-            Self::Missing { from, to } => write!(f, "{from} to {}: nothing is left of them", to - 1),
+            Self::Missing { from, to } => write!(f, "{from} to {}: deleted, including their hashes", to - 1),
             Self::Inserted { id } => write!(f, "{id} was inserted"),
             Self::Moved { sequence, id, sealed_at } => {
                 write!(f, "{sequence}: {id} was moved here from {sealed_at}")
             }
             Self::Altered { from, to } => {
-                write!(f, "{from} to {}: the log does not say what was sealed", to - 1)
+                write!(f, "{from} to {}: the hashes in the log do not match the signed ones", to - 1)
             }
             Self::Unsigned { size } => write!(f, "the checkpoint of {size} entries is not signed"),
-            Self::RolledBack { size } => write!(f, "the log had {size} entries once, and has fewer"),
+            Self::RolledBack { size } => write!(f, "the log had {size} entries and now has fewer"),
             Self::NotCompared { size } => {
-                write!(f, "the checkpoint of {size} entries cannot be compared: too little is kept of them")
+                write!(f, "the checkpoint of {size} entries cannot be compared, because hashes are missing")
             }
-            Self::Forked { size } => write!(f, "the first {size} entries are not those of the checkpoint"),
+            Self::Forked { size } => {
+                write!(f, "the first {size} entries differ from those of the checkpoint")
+            }
             Self::Unauthenticated { sequence: Some(sequence), id, problem } => {
                 write!(f, "{sequence}: {id} is not authentic: {problem}")
             }
             Self::Unauthenticated { sequence: None, id, problem } => {
-                write!(f, "waiting: {id} is not authentic: {problem}")
+                write!(f, "not sealed: {id} is not authentic: {problem}")
             }
-            Self::DeletedUnsealed { id } => write!(f, "waiting: {id} was deleted before it was sealed"),
+            Self::DeletedUnsealed { id } => write!(f, "not sealed: {id} was deleted before it was sealed"),
             Self::NotSigned { statement } => write!(f, "{statement} is not signed with a known key"),
             Self::OutOfOrder { statement } => {
-                write!(f, "{statement} is older than one before it: somebody brought it back")
+                write!(f, "{statement} is older than its predecessor: it was replayed")
             }
             Self::ErasedUndeclared { actor, erased, declared } => {
-                write!(f, "{actor}: {erased} addresses are erased, and the log declares {declared}")
+                write!(f, "{actor}: {erased} addresses are erased, but the log declares {declared}")
             }
             Self::RemovedEarly { from, to } => {
-                write!(f, "{from} to {}: removed before their retention was over", to.saturating_sub(1))
+                write!(f, "{from} to {}: removed before their retention ended", to.saturating_sub(1))
             }
             Self::Unreadable { table, at } => write!(f, "{table} {at}: cannot be read"),
             Self::UnreadableLine { line } => write!(f, "line {line} is not an entry with a proof"),

@@ -19,9 +19,9 @@ const GROUP_LENGTH: usize = 256;
 const HASHES_AT_ONCE: u64 = 4096;
 
 const NOT_SEALED: StoreError =
-    StoreError::Aborted("an entry is not what was sealed: gatehouse audit verify says which");
+    StoreError::Aborted("an entry differs from what was sealed; run gatehouse audit verify to find it");
 const NOT_SIGNED: StoreError =
-    StoreError::Aborted("the log is not what was signed: gatehouse audit verify says more");
+    StoreError::Aborted("the log differs from what was signed; run gatehouse audit verify for details");
 
 /// The beginning of a log that is old enough to be removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -88,6 +88,10 @@ mod tests {
         let copied = settings(&[(0, 10), (1, 20), (99, 10)]);
         assert_eq!((copied.misplaced(), copied.newest().unwrap().at), (vec![99], at(20)));
         assert_eq!(copied.at(at(30)).unwrap().at, at(20));
-        assert_eq!(settings(&[(0, 10), (1, 20), (2, 20)]).misplaced(), [2], "the same one twice");
+        assert_eq!(
+            settings(&[(0, 10), (1, 20), (2, 20)]).misplaced(),
+            [2],
+            "a copied statement is misplaced"
+        );
     }
 }

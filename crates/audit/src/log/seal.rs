@@ -144,17 +144,19 @@ pub async fn seal(
     }
     if before.size() > 0 && !is_signed(store.newest_note().await?, keys, tenant, &before) {
         return Err(StoreError::Aborted(
-            "the log is not what was signed last: gatehouse audit verify says more",
+            "the log differs from what was signed last; run gatehouse audit verify for details",
         ));
     }
-    let no_key = StoreError::Aborted("there is no key to sign with");
+    let no_key = StoreError::Aborted("there is no key to sign checkpoints; set master_key");
     let mac_start = match policy.accepts_missing_macs {
         true if without_mac => None,
         true => mac_start,
         false => Some(start_of_macs(mac_start, keys, tenant, before.size()).ok_or(no_key)?),
     };
     let checkpoint = Checkpoint::new(tenant.as_str(), log.size(), log.root());
-    let note = keys.sign(&checkpoint).ok_or(StoreError::Aborted("there is no key to sign with"))?;
+    let note = keys
+        .sign(&checkpoint)
+        .ok_or(StoreError::Aborted("there is no key to sign checkpoints; set master_key"))?;
     let batch = Batch { entries, nodes, log, note, mac_start, at: lease.now };
     store.store_batch(&batch, lease).await?;
     done.count = batch.entries.len();

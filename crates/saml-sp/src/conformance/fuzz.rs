@@ -66,7 +66,7 @@ pub fn response(input: &[u8]) -> bool {
     let examined = examine(&BASE64.encode(input), &against);
     if let Some(claims) = &examined.claims {
         let name = claims.get().name_id.as_ref().map(|name| name.value.as_str());
-        assert_eq!(name, Some(SUBJECT), "somebody else was believed");
+        assert_eq!(name, Some(SUBJECT), "the response authenticated another user");
     }
     examined.outcome.is_ok()
 }

@@ -1,4 +1,4 @@
 //! Fuzz targets.
-#![expect(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a suite speaks by panicking")]
+#![expect(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a conformance suite fails by panicking")]
 
 pub mod fuzz;

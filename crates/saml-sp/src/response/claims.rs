@@ -109,18 +109,18 @@ pub(super) fn time(node: Node<'_, '_>, name: &str) -> Result<Option<Timestamp>, 
     let Some(text) = attribute(node, name) else { return Ok(None) };
     let read = text.ends_with('Z').then(|| text.parse().ok()).flatten();
     let malformed =
-        || Refusal::new(Reason::OutsideTime, format!("{name} is {text}, which is no time in UTC"));
+        || Refusal::new(Reason::OutsideTime, format!("{name} is {text}, which is not a UTC time"));
     read.map(Some).ok_or_else(malformed)
 }
 
 fn name_id(subject: Node<'_, '_>) -> Result<Option<NameId>, Refusal> {
     let known = |node: Node<'_, '_>| is(node, SAML, "NameID") || is(node, SAML, "SubjectConfirmation");
     if let Some(other) = elements(subject).find(|node| !known(*node)) {
-        let found = format!("{} in a Subject", other.tag_name().name());
+        let found = format!("unexpected {} in a Subject", other.tag_name().name());
         return Err(Refusal::new(Reason::UnexpectedElement, found));
     }
     if named(subject, SAML, "NameID").count() > 1 {
-        return Err(Refusal::new(Reason::UnexpectedElement, "two NameIDs"));
+        return Err(Refusal::new(Reason::UnexpectedElement, "the Subject has two NameIDs"));
     }
     let Some(node) = child(subject, SAML, "NameID") else { return Ok(None) };
     let format = attribute(node, "Format").map(str::to_owned);
@@ -169,7 +169,7 @@ fn conditions(node: Node<'_, '_>) -> Result<Conditions, Refusal> {
 fn statement(node: Node<'_, '_>) -> Result<Authn, Refusal> {
     let class =
         child(node, SAML, "AuthnContext").and_then(|context| child(context, SAML, "AuthnContextClassRef"));
-    let missing = || Refusal::new(Reason::NoAuthnStatement, "an AuthnStatement without AuthnInstant");
+    let missing = || Refusal::new(Reason::NoAuthnStatement, "an AuthnStatement has no AuthnInstant");
     Ok(Authn {
         instant: time(node, "AuthnInstant")?.ok_or_else(missing)?,
         session_not_on_or_after: time(node, "SessionNotOnOrAfter")?,
@@ -188,13 +188,12 @@ fn attributes(statements: &[Node<'_, '_>]) -> Result<Vec<Attribute>, Refusal> {
             continue;
         }
         let name = attribute(node, "Name").filter(|_| is(node, SAML, "Attribute"));
-        let name =
-            name.ok_or_else(|| Refusal::new(Reason::UnexpectedElement, "an Attribute without Name"))?;
+        let name = name.ok_or_else(|| Refusal::new(Reason::UnexpectedElement, "an Attribute has no Name"))?;
         let values =
             named(node, SAML, "AttributeValue").map(|value| only_text(value).ok().map(str::to_owned));
         let values: Vec<_> = values.collect();
         count += values.len();
-        bound(count, MAX_VALUES, "values of attributes")?;
+        bound(count, MAX_VALUES, "attribute values")?;
         // Repeated attributes are merged.
         if let Some(known) = read.iter_mut().find(|known| known.name == name) {
             known.values.extend(values);

@@ -89,7 +89,7 @@ fn in_force(claims: &Claims, against: &Against<'_>) -> Result<(), Refusal> {
     if let Some(unknown) = &conditions.unknown {
         return Err(Refusal::new(
             Reason::UnknownCondition,
-            format!("the condition {} is not known", quoted(unknown)),
+            format!("the condition {} is not supported", quoted(unknown)),
         ));
     }
     valid(conditions, against.now)?;
@@ -117,7 +117,7 @@ fn in_force(claims: &Claims, against: &Against<'_>) -> Result<(), Refusal> {
     let fits = |class: &Option<String>| class.as_ref().is_some_and(|class| wanted.contains(class));
     if !wanted.is_empty() && !claims.authn.iter().all(|authn| fits(&authn.class)) {
         let found = claims.authn_context.as_deref().unwrap_or("nothing");
-        let detail = format!("AuthnContextClassRef is {}; asked for {}", quoted(found), wanted.join(", "));
+        let detail = format!("AuthnContextClassRef is {}; requested {}", quoted(found), wanted.join(", "));
         return Err(Refusal::new(Reason::AuthnContext, detail));
     }
     Ok(())
@@ -128,8 +128,8 @@ fn valid(conditions: &Conditions, now: Timestamp) -> Result<(), Refusal> {
     let late = conditions.not_on_or_after.filter(|end| over(*end, now));
     let detail = match (early, late) {
         (None, None) => return Ok(()),
-        (Some(start), _) => format!("Conditions hold from {start}; it is {now}"),
-        (None, Some(end)) => format!("Conditions held until {end}; it is {now}"),
+        (Some(start), _) => format!("Conditions are valid from {start}; the time is {now}"),
+        (None, Some(end)) => format!("Conditions were valid until {end}; the time is {now}"),
     };
     Err(Refusal::new(Reason::OutsideTime, detail))
 }
@@ -151,18 +151,20 @@ fn confirmed<'c>(claims: &'c Claims, against: &Against<'_>) -> Result<&'c Confir
 fn problem(confirmation: &Confirmation, against: &Against<'_>) -> Option<String> {
     let acs = &against.service.acs_url;
     if !confirmation.is_bearer {
-        return Some("a Method other than bearer".into());
+        return Some("the Method is not bearer".into());
     }
     if confirmation.recipient.as_ref() != Some(acs) {
         let found = quoted(confirmation.recipient.as_deref().unwrap_or("missing"));
         return Some(format!("Recipient is {found}; expected {acs}"));
     }
     if confirmation.has_not_before {
-        return Some("a bearer's confirmation has no NotBefore".into());
+        return Some("a bearer confirmation must not have NotBefore".into());
     }
     match confirmation.not_on_or_after {
         None => Some("NotOnOrAfter is missing".into()),
-        Some(end) if over(end, against.now) => Some(format!("NotOnOrAfter was {end}; it is {}", against.now)),
+        Some(end) if over(end, against.now) => {
+            Some(format!("NotOnOrAfter was {end}; the time is {}", against.now))
+        }
         Some(_) => None,
     }
 }
@@ -174,13 +176,13 @@ fn answers(
 ) -> Result<RequestId, Refusal> {
     let said = attribute(response.root, "InResponseTo");
     let Some(answered) = &confirmation.in_response_to else {
-        let detail =
-            "SubjectConfirmationData has no InResponseTo: sign-ins begin here, not at the identity provider";
+        let detail = "SubjectConfirmationData has no InResponseTo; start the sign-in here, not at the identity \
+            provider";
         return Err(Refusal::new(Reason::Unsolicited, detail));
     };
     let unknown = |detail: String| Refusal::new(Reason::UnknownRequest, detail);
     if said.is_some_and(|said| said != answered) {
         return Err(unknown("the Response and its Assertion answer different requests".into()));
     }
-    answered.parse().map_err(|()| unknown(format!("{} is no request of ours", quoted(answered))))
+    answered.parse().map_err(|()| unknown(format!("{} is not a request of this service", quoted(answered))))
 }

@@ -54,7 +54,7 @@ pub async fn claim<S: RequestStore + DomainStore + ?Sized>(
     counted.passed.push(Step::Request);
     let assertion = sha256(claims.id.as_bytes());
     if !store.remember_assertion(&provider.id, &assertion, ends(claims, ctx.now)).await? {
-        counted.outcome = Err(Refusal::new(Reason::Replayed, "this assertion was used before"));
+        counted.outcome = Err(Refusal::new(Reason::Replayed, "this assertion was already used"));
         return Ok(counted);
     }
     counted.passed.push(Step::Replay);
@@ -73,15 +73,16 @@ pub async fn claim<S: RequestStore + DomainStore + ?Sized>(
 }
 
 fn unknown() -> Refusal {
-    let detail = "no request of this id waits for an answer of this identity provider; it may have taken longer than 10 minutes";
+    let detail = "no pending request to this identity provider has this ID; the sign-in may have taken longer \
+        than 10 minutes";
     Refusal::new(Reason::UnknownRequest, detail)
 }
 
 fn refused(claimed: &ClaimedRequest) -> Refusal {
     match claimed {
-        ClaimedRequest::Before => Refusal::new(Reason::RequestUsed, "this request was answered before"),
+        ClaimedRequest::Before => Refusal::new(Reason::RequestUsed, "this request was already answered"),
         ClaimedRequest::OtherBrowser => {
-            let detail = "the request was begun in another browser, or that has lost its cookie";
+            let detail = "the request was started in another browser, or the browser lost its cookie";
             Refusal::new(Reason::OtherBrowser, detail)
         }
         ClaimedRequest::Now(_) | ClaimedRequest::Unknown => unknown(),
@@ -93,7 +94,7 @@ fn stale(request: &Request, claims: &Claims) -> Option<Refusal> {
     let since = request.created_at.plus_millis(-SKEW_MILLIS);
     let old = claims.authn.iter().find(|authn| request.force_authn && authn.instant < since)?;
     let detail = format!(
-        "AuthnInstant is {}, before the request of {} that asked for a new sign-in",
+        "AuthnInstant is {}, but the request of {} required a new sign-in",
         old.instant, request.created_at
     );
     Some(Refusal::new(Reason::AuthnContext, detail))
@@ -114,7 +115,7 @@ async fn foreign<S: DomainStore + ?Sized>(
     email: &Email,
 ) -> StoreResult<Option<Refusal>> {
     let Some(domain) = EmailDomain::of(email.as_str()) else {
-        return Ok(Some(Refusal::new(Reason::BadEmail, "the domain of the address is none")));
+        return Ok(Some(Refusal::new(Reason::BadEmail, "the domain of the email address is invalid")));
     };
     let owner = store.domain_owner(&domain).await?;
     Ok(owner

@@ -29,7 +29,7 @@ pub(super) fn of(claims: &Claims, provider: &Provider) -> Result<Email, Refusal>
             Some(NameId { format: Some(format), value }) if format == ADDRESS => {
                 ("the NameID".to_owned(), vec![value.clone()])
             }
-            _ => ("the attributes that are usually addresses".to_owned(), values(claims, &USUAL)?),
+            _ => ("the common email attributes".to_owned(), values(claims, &USUAL)?),
         },
     };
     let mut keys: Vec<String> = values.iter().map(|value| value.to_ascii_lowercase()).collect();
@@ -39,18 +39,22 @@ pub(super) fn of(claims: &Claims, provider: &Provider) -> Result<Email, Refusal>
     let text = match (values.first(), keys.len()) {
         (Some(text), 1) => text,
         (Some(_), _) => {
-            return Err(Refusal::new(Reason::ManyEmails, format!("{place}: {} values", values.len())));
+            return Err(Refusal::new(
+                Reason::ManyEmails,
+                format!("{place}: {} values that differ", values.len()),
+            ));
         }
         (None, _) => {
-            let detail = format!("there is no value in {place}; attributes received: {}", received());
+            let detail = format!("there is no email address in {place}; attributes received: {}", received());
             return Err(Refusal::new(Reason::NoEmail, detail));
         }
     };
-    let malformed = || Refusal::new(Reason::BadEmail, format!("what stands in {place} is no e-mail address"));
+    let malformed =
+        || Refusal::new(Reason::BadEmail, format!("the value in {place} is not an email address"));
     let email: Email = text.parse().map_err(|_| malformed())?;
     let (_, domain) = email.as_str().rsplit_once('@').ok_or_else(malformed)?;
     if !provider.email_domains.iter().any(|known| domain.eq_ignore_ascii_case(known.as_str())) {
-        let detail = format!("{domain} is none of the domains of this identity provider");
+        let detail = format!("{domain} is not a domain of this SSO connection");
         return Err(Refusal::new(Reason::ForeignDomain, detail));
     }
     Ok(email)
@@ -60,9 +64,8 @@ pub(super) fn of(claims: &Claims, provider: &Provider) -> Result<Email, Refusal>
 fn values(claims: &Claims, names: &[&str]) -> Result<Vec<String>, Refusal> {
     let wanted = claims.attributes.iter().filter(|attribute| names.contains(&attribute.name.as_str()));
     let text = |value: &Option<String>| {
-        let odd = || {
-            Refusal::new(Reason::MixedText, "a value of the e-mail attribute holds something else than text")
-        };
+        let odd =
+            || Refusal::new(Reason::MixedText, "a value of the email attribute contains more than text");
         value.clone().ok_or_else(odd)
     };
     wanted.flat_map(|attribute| &attribute.values).map(text).collect()

@@ -61,7 +61,7 @@ pub fn examine(field: &str, against: &Against<'_>) -> Examined {
         says_it_answers: None,
         passed: Vec::new(),
         claims: None,
-        outcome: Err(Refusal::new(Reason::Missing, "no response was examined")),
+        outcome: Err(Refusal::new(Reason::Missing, "the response was not checked")),
     };
     examined.outcome = run(field, against, &mut examined);
     examined

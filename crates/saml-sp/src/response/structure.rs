@@ -37,7 +37,7 @@ fn unexpected(detail: impl AsRef<str>) -> Refusal {
 /// Checks a document whose root is a response.
 pub(super) fn response<'a, 'i>(root: Node<'a, 'i>) -> Result<Response<'a, 'i>, Refusal> {
     if !is(root, SAMLP, "Response") || attribute(root, "Version") != Some("2.0") {
-        let found = format!("the root is {}, not a Response of SAML 2.0", root.tag_name().name());
+        let found = format!("the root element is {}, not a SAML 2.0 Response", root.tag_name().name());
         return Err(Refusal::new(Reason::NotAResponse, found));
     }
     let mut children = elements(root).peekable();
@@ -46,7 +46,7 @@ pub(super) fn response<'a, 'i>(root: Node<'a, 'i>) -> Result<Response<'a, 'i>, R
     let _extensions = children.next_if(|node| is(*node, SAMLP, "Extensions"));
     let status = children.next_if(|node| is(*node, SAMLP, "Status"));
     let status = status.ok_or_else(|| {
-        unexpected("a Response has Issuer, Signature, Extensions and Status, in this order")
+        unexpected("a Response must have Issuer, Signature, Extensions and Status in this order")
     })?;
     // A response with a failure status is not read any further.
     successful(status)?;
@@ -55,7 +55,7 @@ pub(super) fn response<'a, 'i>(root: Node<'a, 'i>) -> Result<Response<'a, 'i>, R
     let one = || {
         Refusal::new(
             Reason::NotOneAssertion,
-            "a Response has exactly one Assertion or EncryptedAssertion, behind its Status",
+            "a Response must have exactly one Assertion or EncryptedAssertion after its Status",
         )
     };
     let assertion = assertion.ok_or_else(one)?;
@@ -65,7 +65,7 @@ pub(super) fn response<'a, 'i>(root: Node<'a, 'i>) -> Result<Response<'a, 'i>, R
     if signature.is_some() && issuer.is_none() {
         return Err(Refusal::new(
             Reason::MisplacedSignature,
-            "a signed Response has an Issuer before its Signature",
+            "a signed Response must have an Issuer before its Signature",
         ));
     }
     whole(root, [signature, signature_of(assertion)])?;
@@ -81,7 +81,7 @@ pub(super) fn response<'a, 'i>(root: Node<'a, 'i>) -> Result<Response<'a, 'i>, R
 /// Checks a decrypted document, which must be exactly one assertion.
 pub(super) fn lone_assertion<'a, 'i>(root: Node<'a, 'i>) -> Result<Assertion<'a, 'i>, Refusal> {
     if count_assertions(root) != 1 {
-        return Err(Refusal::new(Reason::NotOneAssertion, "what was encrypted is not exactly one Assertion"));
+        return Err(Refusal::new(Reason::NotOneAssertion, "the decrypted text is not exactly one Assertion"));
     }
     whole(root, [signature_of(root), None])?;
     assertion(root)
@@ -90,11 +90,11 @@ pub(super) fn lone_assertion<'a, 'i>(root: Node<'a, 'i>) -> Result<Assertion<'a,
 /// Checks an assertion at any place in a document.
 pub(super) fn assertion<'a, 'i>(root: Node<'a, 'i>) -> Result<Assertion<'a, 'i>, Refusal> {
     if !is(root, SAML, "Assertion") || attribute(root, "Version") != Some("2.0") {
-        return Err(Refusal::new(Reason::NotOneAssertion, "it is not an Assertion of SAML 2.0"));
+        return Err(Refusal::new(Reason::NotOneAssertion, "not a SAML 2.0 Assertion"));
     }
     let order = || {
         unexpected(
-            "an Assertion has Issuer, Signature, Subject, Conditions, Advice and statements, in this order",
+            "an Assertion must have Issuer, Signature, Subject, Conditions, Advice and statements in this order",
         )
     };
     let mut children = elements(root).peekable();
@@ -110,7 +110,7 @@ pub(super) fn assertion<'a, 'i>(root: Node<'a, 'i>) -> Result<Assertion<'a, 'i>,
         } else if is(statement, SAML, "AttributeStatement") {
             attributes.push(statement);
         } else {
-            return Err(unexpected(format!("{} in an Assertion", statement.tag_name().name())));
+            return Err(unexpected(format!("unexpected {} in an Assertion", statement.tag_name().name())));
         }
     }
     if let Some(signature) = signature {
@@ -132,17 +132,20 @@ fn whole(root: Node<'_, '_>, signatures: [Option<Node<'_, '_>>; 2]) -> Result<()
         let name = node.tag_name().name();
         if name == "Signature" && !signatures.contains(&Some(node)) {
             let parent = node.parent_element().map_or("nothing", |parent| parent.tag_name().name());
-            return Err(Refusal::new(Reason::MisplacedSignature, format!("a Signature within {parent}")));
+            return Err(Refusal::new(Reason::MisplacedSignature, format!("misplaced Signature in {parent}")));
         }
         let has_text = node.children().any(|child| child.is_text() && !is_blank(child));
         if has_text && node.children().any(|child| !child.is_text()) {
-            return Err(Refusal::new(Reason::MixedText, format!("{name} holds text and something else")));
+            return Err(Refusal::new(
+                Reason::MixedText,
+                format!("{name} contains both text and other nodes"),
+            ));
         }
     }
     // A signature refers to its parent by ID, so both must have one.
     let needs_id = [Some(root), root.descendants().find(|node| is(*node, SAML, "Assertion"))];
     if needs_id.into_iter().flatten().any(|node| attribute(node, "ID").is_none()) {
-        return Err(Refusal::new(Reason::BadId, "a Response and an Assertion have an ID"));
+        return Err(Refusal::new(Reason::BadId, "a Response and an Assertion must have an ID"));
     }
     Ok(())
 }
@@ -151,11 +154,11 @@ fn whole(root: Node<'_, '_>, signatures: [Option<Node<'_, '_>>; 2]) -> Result<()
 fn identified<'a>(node: Node<'a, '_>, ids: &mut HashSet<&'a str>) -> Result<(), Refusal> {
     for attribute in node.attributes().filter(|known| known.name().eq_ignore_ascii_case("id")) {
         let detail = if attribute.namespace().is_some() {
-            "an ID in a namespace"
+            "an ID attribute is in a namespace"
         } else if !xml::is_ncname(attribute.value()) {
-            "an ID that is no name of ASCII characters"
+            "an ID is not an ASCII name"
         } else if !ids.insert(attribute.value()) {
-            "two elements of one ID"
+            "two elements have the same ID"
         } else {
             continue;
         };
@@ -180,7 +183,7 @@ fn count_assertions(root: Node<'_, '_>) -> usize {
 fn successful(status: Node<'_, '_>) -> Result<(), Refusal> {
     let mut children = elements(status);
     let code = children.next().filter(|node| is(*node, SAMLP, "StatusCode"));
-    let code = code.ok_or_else(|| unexpected("a Status has a StatusCode first"))?;
+    let code = code.ok_or_else(|| unexpected("a Status must begin with a StatusCode"))?;
     let value = attribute(code, "Value").unwrap_or_default();
     if value == "urn:oasis:names:tc:SAML:2.0:status:Success" {
         return Ok(());
@@ -192,7 +195,9 @@ fn successful(status: Node<'_, '_>) -> Result<(), Refusal> {
     };
     let second = elements(code).find_map(|inner| attribute(inner, "Value"));
     let told: Vec<&str> = [Some(value), second].into_iter().flatten().filter(known).collect();
-    let said =
-        format!("the identity provider says {}", if told.is_empty() { "no".into() } else { told.join(", ") });
+    let said = format!(
+        "the identity provider returned {}",
+        if told.is_empty() { "a failure".into() } else { told.join(", ") }
+    );
     Err(Refusal::new(Reason::NotSuccess, said))
 }

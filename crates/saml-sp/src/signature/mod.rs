@@ -57,15 +57,15 @@ pub(crate) fn verify(
     let Some(certificate) = signer else { return Err(by_none(parent, &fitting)) };
     let changed = |what: &str| {
         let name = parent.tag_name().name();
-        Refusal::new(Reason::BadDigest, format!("{what}: the {name} is not what was signed"))
+        Refusal::new(Reason::BadDigest, format!("{what}: the signature does not cover this {name}"))
     };
     let bytes = native::verify(text, &path(parent), &path(signature), &expected, certificate)
-        .ok_or_else(|| changed("the digest does not fit"))?;
+        .ok_or_else(|| changed("the digest does not match"))?;
     // Digest the bytes again and parse them with our own parser, to cross-check the C library.
     if digest::digest(expected.digest.ring(), &bytes).as_ref() != expected.digest_value {
-        return Err(changed("the digest of what was signed is another"));
+        return Err(changed("the digest of the signed bytes differs"));
     }
-    let signed = String::from_utf8(bytes).map_err(|_| changed("it is not UTF-8"))?;
+    let signed = String::from_utf8(bytes).map_err(|_| changed("the signed bytes are not UTF-8"))?;
     let tree = xml::parse(&signed)?;
     let same = tree.root_element().tag_name() == parent.tag_name()
         && xml::attribute(tree.root_element(), "ID") == Some(expected.id.as_str());
@@ -77,7 +77,7 @@ fn by_none(parent: Node<'_, '_>, tried: &[&Certificate]) -> Refusal {
     let tried = tried.iter().map(|one| one.fingerprint().chars().take(16).collect::<String>());
     let tried = tried.collect::<Vec<_>>().join(", ");
     let detail = format!(
-        "the signature of the {} was made by none of the pinned certificates whose keys fit it (tried: {})",
+        "no pinned certificate verifies the signature of the {} (tried: {})",
         parent.tag_name().name(),
         if tried.is_empty() { "none" } else { &tried }
     );

@@ -99,7 +99,7 @@ pub(crate) fn shape(parent: Node<'_, '_>, signature: Node<'_, '_>) -> Result<Exp
     let parts: Vec<_> = elements(signature).collect();
     let (info, value, rest) = match parts.as_slice() {
         [info, value, rest @ ..] => (*info, *value, rest),
-        _ => return Err(refused("a Signature has a SignedInfo and a SignatureValue")),
+        _ => return Err(refused("a Signature must have a SignedInfo and a SignatureValue")),
     };
     let ordered = is(info, DS, "SignedInfo")
         && is(value, DS, "SignatureValue")
@@ -107,18 +107,20 @@ pub(crate) fn shape(parent: Node<'_, '_>, signature: Node<'_, '_>) -> Result<Exp
         && rest.iter().all(|node| is(*node, DS, "KeyInfo"));
     if !ordered {
         return Err(refused(
-            "a Signature has SignedInfo, SignatureValue and KeyInfo, each once, and no Object",
+            "a Signature must consist of SignedInfo, SignatureValue and an optional KeyInfo",
         ));
     }
     let value = base64(value)?;
     // Parsers disagree about attributes in namespaces, so none are allowed.
     let in_namespace = |node: Node<'_, '_>| node.attributes().any(|one| one.namespace().is_some());
     if info.descendants().any(in_namespace) {
-        return Err(refused("an attribute of a SignedInfo is in a namespace"));
+        return Err(refused("an attribute in a SignedInfo has a namespace"));
     }
     let parts_of_info: Vec<_> = elements(info).collect();
     let [canonical, method, reference] = parts_of_info.as_slice() else {
-        return Err(refused("a SignedInfo has one CanonicalizationMethod, SignatureMethod and Reference"));
+        return Err(refused(
+            "a SignedInfo must have one CanonicalizationMethod, SignatureMethod and Reference",
+        ));
     };
     if !is(*canonical, DS, "CanonicalizationMethod") || attribute(*canonical, "Algorithm") != Some(EXCLUSIVE)
     {
@@ -144,22 +146,22 @@ pub(crate) fn shape(parent: Node<'_, '_>, signature: Node<'_, '_>) -> Result<Exp
 /// Checks that the reference refers to the parent by its ID, and returns its digest.
 fn referenced(reference: Node<'_, '_>, id: &str) -> Result<(Digest, Vec<u8>), Refusal> {
     if !is(reference, DS, "Reference") {
-        return Err(refused("the third of a SignedInfo is a Reference"));
+        return Err(refused("the third element of a SignedInfo must be a Reference"));
     }
     let uri = attribute(reference, "URI").and_then(|uri| uri.strip_prefix('#'));
     if uri != Some(id) {
-        return Err(refused("the Reference is to something else than the element that holds the Signature"));
+        return Err(refused("the Reference does not refer to the element that contains the Signature"));
     }
     let parts: Vec<_> = elements(reference).collect();
     let [transforms, method, value] = parts.as_slice() else {
-        return Err(refused("a Reference has Transforms, DigestMethod and DigestValue, each once"));
+        return Err(refused("a Reference must have Transforms, DigestMethod and DigestValue once each"));
     };
     if !is(*transforms, DS, "Transforms") || !is(*value, DS, "DigestValue") {
-        return Err(refused("a Reference has Transforms, DigestMethod and DigestValue, in this order"));
+        return Err(refused("a Reference must have Transforms, DigestMethod and DigestValue in this order"));
     }
     let steps: Vec<_> = elements(*transforms).collect();
     let [first, second] = steps.as_slice() else {
-        return Err(refused("there are two Transforms"));
+        return Err(refused("a Reference must have exactly two Transforms"));
     };
     if !is(*first, DS, "Transform") || attribute(*first, "Algorithm") != Some(ENVELOPED) {
         return Err(algorithm("first Transform", *first));
@@ -175,14 +177,14 @@ fn referenced(reference: Node<'_, '_>, id: &str) -> Result<(Digest, Vec<u8>), Re
     childless(*method)?;
     let value = base64(*value)?;
     if value.len() != digest.ring().output_len() {
-        return Err(refused("a DigestValue has another length than its DigestMethod makes"));
+        return Err(refused("the DigestValue does not have the length of its DigestMethod"));
     }
     Ok((digest, value))
 }
 
 fn algorithm(what: &str, node: Node<'_, '_>) -> Refusal {
-    let found = attribute(node, "Algorithm").unwrap_or("no Algorithm");
-    Refusal::new(Reason::SignatureAlgorithm, format!("{what}: {found} is not taken"))
+    let found = attribute(node, "Algorithm").unwrap_or("a missing Algorithm");
+    Refusal::new(Reason::SignatureAlgorithm, format!("{what}: {found} is not supported"))
 }
 
 /// Checks that a canonicalization has no child but an optional `InclusiveNamespaces`.
@@ -197,13 +199,13 @@ fn kept_prefixes(node: Node<'_, '_>) -> Result<(), Refusal> {
         {
             Ok(())
         }
-        _ => Err(refused("a canonicalisation with something else than InclusiveNamespaces")),
+        _ => Err(refused("a canonicalization method may only contain InclusiveNamespaces")),
     }
 }
 
 fn childless(node: Node<'_, '_>) -> Result<(), Refusal> {
     if elements(node).next().is_some() || node.children().any(|child| child.is_text() && !blank(child)) {
-        return Err(refused("an algorithm has parameters"));
+        return Err(refused("algorithm parameters are not supported"));
     }
     Ok(())
 }
@@ -214,15 +216,14 @@ fn blank(node: Node<'_, '_>) -> bool {
 
 /// Decodes base64, with or without line breaks.
 fn base64(node: Node<'_, '_>) -> Result<Vec<u8>, Refusal> {
-    let text =
-        only_text(node).map_err(|_| refused("a value of a Signature holds something else than text"))?;
+    let text = only_text(node).map_err(|_| refused("a value of a Signature contains more than text"))?;
     // Parsers differ in whether they read text after a CDATA section.
     let source = node.document().input_text().get(node.range()).unwrap_or_default();
     if source.contains("<![CDATA[") {
-        return Err(refused("a value of a Signature is written as CDATA"));
+        return Err(refused("a value of a Signature is a CDATA section"));
     }
     if text.len() > MAX_VALUE {
-        return Err(refused("a value of a Signature is longer than any key makes it"));
+        return Err(refused("a value of a Signature is longer than any key requires"));
     }
     let packed: String = text.split_ascii_whitespace().collect();
     let value = encode::base64(&packed).ok().filter(|value| !value.is_empty());

@@ -30,8 +30,11 @@ pub(super) fn check(text: &str) -> Result<(), Refusal> {
         } else if let Some(data) = markup.strip_prefix("![CDATA[") {
             after(data, "]]>")
         } else if markup.starts_with(['!', '?']) {
-            let what =
-                if markup.starts_with('!') { "a DOCTYPE or declaration" } else { "a processing instruction" };
+            let what = if markup.starts_with('!') {
+                "the document contains a DOCTYPE or declaration"
+            } else {
+                "the document contains a processing instruction"
+            };
             return Err(Refusal::new(Reason::ForbiddenMarkup, what));
         } else if let Some(end) = markup.strip_prefix('/') {
             count.close();
@@ -55,7 +58,7 @@ fn declaration(text: &str) -> Result<&str, Refusal> {
     let body = text.strip_prefix('\u{feff}').unwrap_or(text);
     let Some(rest) = body.strip_prefix("<?xml") else { return Ok(body) };
     let refused =
-        || Refusal::new(Reason::ForbiddenMarkup, "an XML declaration of something else than 1.0 in UTF-8");
+        || Refusal::new(Reason::ForbiddenMarkup, "the XML declaration is not version 1.0 with UTF-8");
     let (said, after) = rest.split_once("?>").ok_or_else(refused)?;
     let said = said.to_ascii_lowercase().replace('\'', "\"").replace(char::is_whitespace, "");
     match said.as_str() {
@@ -143,11 +146,11 @@ impl Count {
     fn check(&self) -> Result<(), Refusal> {
         let bounds = [
             (self.elements, MAX_ELEMENTS, "elements"),
-            (self.open.len(), MAX_DEPTH, "elements within each other"),
-            (self.attributes, MAX_ATTRIBUTES, "attributes of one element"),
+            (self.open.len(), MAX_DEPTH, "nested elements"),
+            (self.attributes, MAX_ATTRIBUTES, "attributes on one element"),
             (self.all_attributes, MAX_ALL_ATTRIBUTES, "attributes"),
-            (self.namespaces, MAX_NAMESPACES, "namespaces in one place"),
-            (self.all_namespaces, MAX_ALL_NAMESPACES, "namespaces in all places together"),
+            (self.namespaces, MAX_NAMESPACES, "namespaces in scope of one element"),
+            (self.all_namespaces, MAX_ALL_NAMESPACES, "namespaces in all scopes"),
             (self.comments, MAX_COMMENTS, "comments"),
         ];
         let over = bounds.into_iter().find(|(count, most, _)| count > most);

@@ -19,7 +19,7 @@ const MAX_NODES: u32 = 40_000;
 pub(crate) fn parse(text: &str) -> Result<Document<'_>, Refusal> {
     let tree = document(text)?;
     if tree.root().children().count() != 1 {
-        return Err(Refusal::new(Reason::ForbiddenMarkup, "something stands beside the root element"));
+        return Err(Refusal::new(Reason::ForbiddenMarkup, "the document has nodes outside the root element"));
     }
     Ok(tree)
 }
@@ -31,7 +31,7 @@ pub(crate) fn document(text: &str) -> Result<Document<'_>, Refusal> {
     let tree = Document::parse_with_options(text, options)
         .map_err(|error| Refusal::new(Reason::NotWellFormed, error.to_string()))?;
     if tree.descendants().any(|node| node.is_pi()) {
-        return Err(Refusal::new(Reason::ForbiddenMarkup, "a processing instruction"));
+        return Err(Refusal::new(Reason::ForbiddenMarkup, "the document contains a processing instruction"));
     }
     Ok(tree)
 }

@@ -12,7 +12,7 @@ pub(crate) fn only_text<'a>(node: Node<'a, '_>) -> Result<&'a str, Refusal> {
         (Some(text), None) if text.is_text() => Ok(text.text().unwrap_or_default()),
         _ => {
             let name = node.tag_name().name();
-            Err(Refusal::new(Reason::MixedText, format!("{name} holds something else than text")))
+            Err(Refusal::new(Reason::MixedText, format!("{name} contains more than text")))
         }
     }
 }

@@ -47,7 +47,7 @@ fn a_valid_response_costs_less_than_three_milliseconds() {
         let mut batches: Vec<_> = batches.collect();
         batches.sort();
         println!(
-            "{:>7.3} ms at best, {:>7.3} ms half of the time: {name}",
+            "{:>7.3} ms minimum, {:>7.3} ms median: {name}",
             cpu::millis(batches[0]),
             cpu::millis(batches[5])
         );

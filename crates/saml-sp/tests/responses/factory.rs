@@ -233,23 +233,24 @@ pub(crate) trait Swap {
 
 impl Swap for str {
     fn swap(&self, from: &str, to: &str) -> String {
-        assert_eq!(self.matches(from).count(), 1, "{from} is not once in {self}");
+        assert_eq!(self.matches(from).count(), 1, "{from} does not occur exactly once in {self}");
         self.replacen(from, to, 1)
     }
 
     fn first(&self, from: &str, to: &str) -> String {
-        assert!(self.contains(from), "{from} is not in {self}");
+        assert!(self.contains(from), "{from} does not occur in {self}");
         self.replacen(from, to, 1)
     }
 
     fn all(&self, from: &str, to: &str) -> String {
-        assert!(self.contains(from), "{from} is not in {self}");
+        assert!(self.contains(from), "{from} does not occur in {self}");
         self.replace(from, to)
     }
 
     fn cut(&self, from: &str, to: &str) -> (String, String) {
-        let start = self.find(from).unwrap_or_else(|| panic!("{from} is not in {self}"));
-        let length = self[start..].find(to).unwrap_or_else(|| panic!("{to} is not in {self}")) + to.len();
+        let start = self.find(from).unwrap_or_else(|| panic!("{from} does not occur in {self}"));
+        let length =
+            self[start..].find(to).unwrap_or_else(|| panic!("{to} does not occur in {self}")) + to.len();
         let (before, rest) = self.split_at(start);
         let (piece, after) = rest.split_at(length);
         (format!("{before}{after}"), piece.to_owned())

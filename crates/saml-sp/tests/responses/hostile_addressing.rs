@@ -48,7 +48,7 @@ fn statuses() -> Vec<Hostile> {
         ),
         of("no value of the status", "<samlp:StatusCode></samlp:StatusCode>"),
         of(
-            "a status in small letters",
+            "a status in lower case",
             &code
                 .to_lowercase()
                 .replace("samlp:statuscode value", "samlp:StatusCode Value")
@@ -66,14 +66,14 @@ fn addresses() -> Vec<Hostile> {
     let last = other.pop().unwrap();
     vec![
         of("for another host", &acs.swap("gatehouse.example", "gatehouse.example.evil.example")),
-        of("for another provider of ours", &acs.swap("/acs", "x/acs")),
+        of("for another of our providers", &acs.swap("/acs", "x/acs")),
         of("for a longer address", &format!("{acs}/")),
         of("for a shorter address", &other),
         of("for the address in capitals", &acs.to_uppercase()),
         of("for the address with a query", &format!("{acs}?{last}")),
-        of("for the address in the clear", &acs.swap("https", "http")),
+        of("for the address over http", &acs.swap("https", "http")),
         of("for the address with white space", &format!(" {acs}")),
-        of("for nobody", ""),
+        of("for an empty address", ""),
         Hostile::built(
             "no Destination of a signed response",
             &Build::response_signed().around(&said, ""),
@@ -104,12 +104,12 @@ fn issuers() -> Vec<Hostile> {
         cases.push(around(&format!("the response from {other}"), &said, &to, Issuer));
     }
     cases.push(Hostile::built(
-        "a signed response from somebody else",
+        "a signed response from another issuer",
         &Build::response_signed().around(&said, ">https://evil.example/saml<"),
         Issuer,
     ));
     cases.push(Hostile::built(
-        "encrypted, from somebody else",
+        "encrypted, from another issuer",
         &Build::encrypted().within(&said, ">https://evil.example/saml<"),
         Issuer,
     ));
@@ -164,20 +164,20 @@ fn conditions() -> Vec<Hostile> {
     let typed = |kind: &str| format!("xmlns:xsi=\"{XSI}\" xmlns:x=\"urn:x\" xsi:type=\"{kind}\"");
     vec![
         Hostile::built("no Conditions", &Build { assertion: unconditional, ..build() }, NoConditions),
-        timed("over since 60 seconds", " NotOnOrAfter=\"2026-03-01T11:59:00Z\""),
-        timed("over since a day", " NotOnOrAfter=\"2026-02-28T12:00:00Z\""),
+        timed("ended 60 seconds ago", " NotOnOrAfter=\"2026-03-01T11:59:00Z\""),
+        timed("ended a day ago", " NotOnOrAfter=\"2026-02-28T12:00:00Z\""),
         timed("begins in 60.001 seconds", " NotBefore=\"2026-03-01T12:01:00.001Z\""),
         timed("begins tomorrow", " NotBefore=\"2026-03-02T12:00:00Z\" NotOnOrAfter=\"2026-03-03T12:05:00Z\""),
         timed("ends at no time", " NotOnOrAfter=\"soon\""),
         timed("ends at a time without zone", " NotOnOrAfter=\"2026-03-01T12:05:00\""),
         timed("ends at a time of another zone", " NotOnOrAfter=\"2026-03-01T12:05:00+02:00\""),
-        timed("ends at nothing", " NotOnOrAfter=\"\""),
+        timed("an empty end", " NotOnOrAfter=\"\""),
         timed("begins at no time", " NotBefore=\"once\""),
         within("no restriction", &restriction, "", Audience),
         audience("no audience", ""),
         audience("another audience", other),
-        audience("an audience that begins like ours", &ours.swap("</", "/x</")),
-        audience("an audience that ends before ours", &ours.swap("/metadata</", "/metadat</")),
+        audience("an audience with ours as its prefix", &ours.swap("</", "/x</")),
+        audience("an audience that is a prefix of ours", &ours.swap("/metadata</", "/metadat</")),
         audience("our audience in capitals", &ours.to_uppercase().replace("SAML:AUDIENCE", "saml:Audience")),
         audience(
             "our address instead of our name",
@@ -185,18 +185,18 @@ fn conditions() -> Vec<Hostile> {
         ),
         audience("two audiences in one", &ours.swap("</", &format!(" {}</", WORLD.service.entity_id))),
         within(
-            "another restriction beside ours",
+            "another restriction next to ours",
             &restriction,
             &format!("{restriction}<saml:AudienceRestriction>{other}</saml:AudienceRestriction>"),
             Audience,
         ),
         within(
-            "an empty restriction beside ours",
+            "an empty restriction next to ours",
             &restriction,
             &format!("{restriction}<saml:AudienceRestriction></saml:AudienceRestriction>"),
             Audience,
         ),
-        within("the audience beside the restriction", &restriction, &ours, UnknownCondition),
+        within("the audience next to the restriction", &restriction, &ours, UnknownCondition),
         unknown("an unknown condition", "<saml:Condition></saml:Condition>"),
         unknown(
             "a condition of another type",
@@ -204,7 +204,7 @@ fn conditions() -> Vec<Hostile> {
         ),
         unknown("a condition of another namespace", "<x:OneTimeUse xmlns:x=\"urn:x\"></x:OneTimeUse>"),
         unknown(
-            "to be used once, of another type",
+            "OneTimeUse, of another type",
             &format!("<saml:OneTimeUse {}></saml:OneTimeUse>", typed("x:Twice")),
         ),
         unknown(
@@ -247,16 +247,11 @@ fn statements() -> Vec<Hostile> {
             "AuthnInstant=\"2026-03-01T12:01:00.001Z\"",
             OutsideTime,
         ),
-        within("an AuthnInstant that is none", instant, "AuthnInstant=\"now\"", OutsideTime),
-        within(
-            "the session is over since 60 seconds",
-            instant,
-            &session("2026-03-01T11:59:00Z"),
-            SessionOver,
-        ),
+        within("an invalid AuthnInstant", instant, "AuthnInstant=\"now\"", OutsideTime),
+        within("the session ended 60 seconds ago", instant, &session("2026-03-01T11:59:00Z"), SessionOver),
         within("the session ends at no time", instant, &session("later"), OutsideTime),
         within(
-            "one of two sessions is over",
+            "one of two sessions has ended",
             &statement,
             &format!("{statement}{}", statement.swap(instant, &session("2026-03-01T11:00:00Z"))),
             SessionOver,

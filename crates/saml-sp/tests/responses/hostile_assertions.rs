@@ -70,7 +70,7 @@ fn tampered() -> Vec<Hostile> {
         of("another name, both signed", victim(&both)),
         of("another value", assertion.swap("Ada Lovelace", "Ada Byron")),
         of("another attribute", assertion.swap("Name=\"displayName\"", "Name=\"display-name\"")),
-        of("another attribute more", assertion.swap("Name=\"displayName\"", "Name=\"displayName\" a=\"b\"")),
+        of("an added XML attribute", assertion.swap("Name=\"displayName\"", "Name=\"displayName\" a=\"b\"")),
         of(
             "another audience",
             assertion.swap(
@@ -79,7 +79,7 @@ fn tampered() -> Vec<Hostile> {
             ),
         ),
         of("a later end", assertion.all("2026-03-01T12:05:00Z", "2026-03-01T13:05:00Z")),
-        of("white space more", assertion.swap("<saml:Subject>", " <saml:Subject>")),
+        of("added white space", assertion.swap("<saml:Subject>", " <saml:Subject>")),
         of("white space in a value", assertion.swap("Ada Lovelace", "Ada Lovelace ")),
         of(
             "another prefix",
@@ -91,26 +91,26 @@ fn tampered() -> Vec<Hostile> {
             "another destination in a signed response",
             response.swap("ID=\"_r1\"", "ID=\"_r1\" Consent=\"urn:x\""),
         ),
-        nobody("the signature of the response alone holds", {
+        nobody("only the signature of the response is valid", {
             let mut forged = Build::both_signed();
             forged.signs_assertion.as_mut().unwrap().by(&ATTACKER, Hash::Sha256);
             forged.xml()
         }),
-        nobody("the signature of the assertion alone holds", {
+        nobody("only the signature of the assertion is valid", {
             let mut forged = Build::both_signed();
             forged.signs_response.as_mut().unwrap().by(&ATTACKER, Hash::Sha256);
             forged.xml()
         }),
         nobody("a bit of the signature", value(&assertion, "SignatureValue", |bytes| bytes[100] ^= 1)),
-        nobody(
-            "a signature of nothing but zeros",
-            value(&assertion, "SignatureValue", |bytes| bytes.fill(0)),
-        ),
+        nobody("a signature of only zeros", value(&assertion, "SignatureValue", |bytes| bytes.fill(0))),
         nobody(
             "a signature that is cut short",
             value(&assertion, "SignatureValue", |bytes| bytes.truncate(128)),
         ),
-        nobody("a signature with more behind it", value(&assertion, "SignatureValue", |bytes| bytes.push(0))),
+        nobody(
+            "a signature with more bytes after it",
+            value(&assertion, "SignatureValue", |bytes| bytes.push(0)),
+        ),
         nobody("a signature of one byte", value(&assertion, "SignatureValue", |bytes| bytes.truncate(1))),
         nobody("a bit of the digest", value(&assertion, "DigestValue", |bytes| bytes[3] ^= 1)),
         Hostile::of(
@@ -151,7 +151,7 @@ fn keys() -> Vec<Hostile> {
     );
     vec![
         Hostile::built("by the key of another provider", &by(&OTHER), BadSignature),
-        Hostile::built("by a key that says it is the provider's", &by(&ATTACKER), BadSignature),
+        Hostile::built("by a key that claims to be the provider's", &by(&ATTACKER), BadSignature),
         Hostile::built(
             "by another key, with the pinned certificate in KeyInfo",
             &told(&ATTACKER, key_info("ds", &IDP)),
@@ -173,24 +173,24 @@ fn keys() -> Vec<Hostile> {
             ),
             BadSignature,
         ),
-        Hostile::built("by a pinned key whose certificate is over", &expired, BadSignature),
-        Hostile::built("by the only pinned key, whose certificate is over", &expired, NoCertificate)
+        Hostile::built("by a pinned key whose certificate has expired", &expired, BadSignature),
+        Hostile::built("by the only pinned key, whose certificate has expired", &expired, NoCertificate)
             .for_provider(|provider| provider.idp.certificates = vec![EXPIRED.certificate.clone()]),
         Hostile::built("no certificate is pinned", &Build::assertion_signed(), NoCertificate)
             .for_provider(|provider| provider.idp.certificates.clear()),
-        Hostile::built("the key is pinned no more", &Build::assertion_signed(), BadSignature)
+        Hostile::built("the key is no longer pinned", &Build::assertion_signed(), BadSignature)
             .for_provider(|provider| provider.idp.certificates.retain(|one| *one != IDP.certificate)),
-        Hostile::built("RSA where ECDSA alone is pinned", &Build::assertion_signed(), BadSignature)
+        Hostile::built("RSA although only ECDSA is pinned", &Build::assertion_signed(), BadSignature)
             .for_provider(|provider| provider.idp.certificates = vec![P256.certificate.clone()]),
-        Hostile::built("ECDSA where RSA alone is pinned", &by(&P256), BadSignature)
+        Hostile::built("ECDSA although only RSA is pinned", &by(&P256), BadSignature)
             .for_provider(|provider| provider.idp.certificates = vec![IDP.certificate.clone()]),
         Hostile::of(
-            "says ECDSA, and is RSA",
+            "declares ECDSA, but is RSA",
             Build::assertion_signed().xml().swap("#rsa-sha256", "#ecdsa-sha256"),
             BadSignature,
         ),
         Hostile::of(
-            "says SHA-512, and is SHA-256",
+            "declares SHA-512, but is SHA-256",
             Build::assertion_signed().xml().swap("#rsa-sha256", "#rsa-sha512"),
             BadSignature,
         ),
@@ -256,7 +256,7 @@ fn order() -> Vec<Hostile> {
         Hostile::built("two Issuers of the response", &build().around(&issuer, &issuer.repeat(2)), UnexpectedElement),
         Hostile::built("an unknown statement", &build().within("</saml:Assertion>", "<saml:Statement></saml:Statement></saml:Assertion>"), UnexpectedElement),
         Hostile::built("a statement of a decision", &build().within("</saml:Assertion>", "<saml:AuthzDecisionStatement></saml:AuthzDecisionStatement></saml:Assertion>"), UnexpectedElement),
-        Hostile::built("an element of a stranger's", &build().within("</saml:Assertion>", "<x></x></saml:Assertion>"), UnexpectedElement),
+        Hostile::built("an element in an unknown namespace", &build().within("</saml:Assertion>", "<x></x></saml:Assertion>"), UnexpectedElement),
         Hostile::built("no Status", &Build { response: build().response.cut("<samlp:Status>", "</samlp:Status>").0, ..build() }, UnexpectedElement),
         Hostile::built("two Statuses", &build().around("<samlp:Status>", "<samlp:Status><samlp:StatusCode Value=\"urn:oasis:names:tc:SAML:2.0:status:Success\"></samlp:StatusCode></samlp:Status><samlp:Status>"), NotOneAssertion),
         Hostile::built("a Status without code", &build().around("<samlp:StatusCode Value=\"urn:oasis:names:tc:SAML:2.0:status:Success\"></samlp:StatusCode>", ""), UnexpectedElement),

@@ -38,16 +38,16 @@ fn algorithms() -> Vec<Hostile> {
             },
         ),
         no("RSA of PKCS#1 1.5", &sealed(|seal| seal.transport = Transport::Pkcs1)),
-        no("says PKCS#1 1.5, and is OAEP", &method("xmlenc#rsa-oaep-mgf1p", "xmlenc#rsa-1_5")),
+        no("declares PKCS#1 1.5, but is OAEP", &method("xmlenc#rsa-oaep-mgf1p", "xmlenc#rsa-1_5")),
         no(
-            "says OAEP, and is PKCS#1 1.5",
+            "declares OAEP, but is PKCS#1 1.5",
             &sealed(|seal| {
                 seal.transport = Transport::Pkcs1;
                 seal.change("xmlenc#rsa-1_5", "xmlenc#rsa-oaep-mgf1p");
             }),
         ),
         no(
-            "says SHA-256, and is SHA-1",
+            "declares SHA-256, but is SHA-1",
             &sealed(|seal| {
                 seal.transport = Transport::Mgf1p(Some(Hash::Sha1));
                 seal.change(
@@ -57,7 +57,7 @@ fn algorithms() -> Vec<Hostile> {
             }),
         ),
         no(
-            "a digest of OAEP that is not known",
+            "a digest of OAEP that is unknown",
             &sealed(|seal| {
                 seal.transport = Transport::Mgf1p(Some(Hash::Sha1));
                 seal.change(
@@ -67,7 +67,7 @@ fn algorithms() -> Vec<Hostile> {
             }),
         ),
         no(
-            "a mask that is not known",
+            "a mask that is unknown",
             &sealed(|seal| {
                 seal.transport = Transport::Oaep(Hash::Sha256, Hash::Sha256);
                 seal.change("mgf1sha256", "mgf1md5");
@@ -88,7 +88,7 @@ fn algorithms() -> Vec<Hostile> {
                 "",
             ),
         ),
-        no("says AES-128, and is AES-256", &method("aes256-gcm", "aes128-gcm")),
+        no("declares AES-128, but is AES-256", &method("aes256-gcm", "aes128-gcm")),
     ];
     for other in [
         "http://www.w3.org/2001/04/xmlenc#aes256-cbc",
@@ -117,12 +117,12 @@ fn bytes() -> Vec<Hostile> {
         no("a bit of the content", |sealed| sealed[40] ^= 1),
         no("a bit of the nonce", |sealed| sealed[0] ^= 1),
         no("a nonce of 8 bytes", |sealed| drop(sealed.drain(..4))),
-        no("nothing but a nonce and a tag", |sealed| sealed.truncate(28)),
-        no("nothing but a nonce", |sealed| sealed.truncate(12)),
+        no("only a nonce and a tag", |sealed| sealed.truncate(28)),
+        no("only a nonce", |sealed| sealed.truncate(12)),
         no("27 bytes", |sealed| sealed.truncate(27)),
         no("one byte", |sealed| sealed.truncate(1)),
         no("no bytes", Vec::clear),
-        no("a byte more", |sealed| sealed.push(0)),
+        no("one more byte", |sealed| sealed.push(0)),
         key("another key", |key| key.fill(0)),
         key("a key that is too short", |key| key.truncate(16)),
         key("a key that is too long", |key| key.extend([0; 16])),
@@ -154,7 +154,7 @@ fn plaintexts() -> Vec<Hostile> {
         ),
         plain("two assertions", &lone.repeat(2), Undecryptable),
         plain(
-            "an evil assertion in the Advice",
+            "a forged assertion in the Advice",
             &lone.swap("</saml:Conditions>", &format!("</saml:Conditions><saml:Advice>{evil}</saml:Advice>")),
             NotOneAssertion,
         ),
@@ -167,7 +167,7 @@ fn plaintexts() -> Vec<Hostile> {
         plain("text", "ada@corp.example", Undecryptable),
         plain("text before it", &format!("x{lone}"), Undecryptable),
         plain("nothing", "", Undecryptable),
-        plain("a comment behind it", &format!("{lone}<!-- -->"), Undecryptable),
+        plain("a comment after it", &format!("{lone}<!-- -->"), Undecryptable),
         plain("a DOCTYPE", &doctype, Undecryptable),
         plain("an instruction", &format!("<?x?>{lone}"), Undecryptable),
         plain(
@@ -184,7 +184,7 @@ fn plaintexts() -> Vec<Hostile> {
             NotOneAssertion,
         ),
         plain(
-            "prefixes that are declared outside alone",
+            "prefixes that are only declared outside",
             &lone.first(" xmlns:saml=\"urn:oasis:names:tc:SAML:2.0:assertion\"", ""),
             Undecryptable,
         ),
@@ -256,10 +256,10 @@ fn shapes() -> Vec<Hostile> {
         |recipients: Vec<saml_sp::Certificate>| sealed(move |seal| seal.recipients.clone_from(&recipients));
     let (ours, theirs) = (&OURS[0].certificate, &OTHER.certificate);
     vec![
-        no("to somebody else", &to(vec![theirs.clone()])),
-        no("to five recipients, we the last", &to([vec![theirs.clone(); 4], vec![ours.clone()]].concat())),
-        no("to five recipients, we the first", &to([vec![ours.clone()], vec![theirs.clone(); 4]].concat())),
-        no("to nobody", &to(Vec::new())),
+        no("to another recipient", &to(vec![theirs.clone()])),
+        no("to five recipients, us last", &to([vec![theirs.clone(); 4], vec![ours.clone()]].concat())),
+        no("to five recipients, us first", &to([vec![ours.clone()], vec![theirs.clone(); 4]].concat())),
+        no("without recipients", &to(Vec::new())),
         no("keys in both places, five", &{
             let mut build = to(vec![ours.clone(); 4]);
             let key = Seal { beside: true, ..Seal::usual() }
@@ -273,7 +273,7 @@ fn shapes() -> Vec<Hostile> {
             build.sealed.as_mut().unwrap().recipients.truncate(4);
             build
         }),
-        no("the key by address", &{
+        no("the key by URL", &{
             let mut build = sealed(|seal| seal.recipients = Vec::new());
             let info = format!(
                 "<ds:KeyInfo><ds:RetrievalMethod URI=\"{}/key\"></ds:RetrievalMethod></ds:KeyInfo>",
@@ -283,7 +283,7 @@ fn shapes() -> Vec<Hostile> {
             build
         }),
         no(
-            "the content by address",
+            "the content by URL",
             &sealed(|seal| {
                 seal.recipients = vec![OURS[0].certificate.clone()];
                 seal.change("</ds:KeyInfo><xenc:CipherData><xenc:CipherValue>", &format!("</ds:KeyInfo><xenc:CipherData><xenc:CipherReference URI=\"{}/x\"></xenc:CipherReference></xenc:CipherData><xenc:CipherData><xenc:CipherValue>", TRAP.1));
@@ -295,7 +295,7 @@ fn shapes() -> Vec<Hostile> {
                 .sealing(|seal| seal.change("</xenc:EncryptedData>", "</xenc:Data>")),
         ),
         no(
-            "a stranger's element beside the data",
+            "an unknown element next to the data",
             &method("</xenc:EncryptedData>", "</xenc:EncryptedData><x></x>"),
         ),
         no(
@@ -306,7 +306,7 @@ fn shapes() -> Vec<Hostile> {
             ),
         ),
         no(
-            "the content is no base64",
+            "the content is not base64",
             &method(
                 "</ds:KeyInfo><xenc:CipherData><xenc:CipherValue>",
                 "</ds:KeyInfo><xenc:CipherData><xenc:CipherValue>%",
@@ -326,7 +326,7 @@ fn shapes() -> Vec<Hostile> {
             Undecryptable,
         ),
         Hostile::of(
-            "an assertion in clear in the EncryptedAssertion",
+            "an assertion in plain text in the EncryptedAssertion",
             Build::assertion_signed().whole(&format!(
                 "<saml:EncryptedAssertion>{}</saml:EncryptedAssertion>",
                 Build::assertion_signed().lone()

@@ -26,23 +26,17 @@ fn doctypes() -> Vec<Hostile> {
     let quadratic = format!("<!DOCTYPE x [<!ENTITY a \"{}\">]>", "a".repeat(20_000));
     vec![
         of("a DOCTYPE", typed("<!DOCTYPE samlp:Response>", "Ada Lovelace")),
-        of("a DOCTYPE in small letters", typed("<!doctype x>", "Ada Lovelace")),
-        of(
-            "a DOCTYPE behind a declaration",
-            typed("<?xml version=\"1.0\"?>\n<!DOCTYPE x>\n", "Ada Lovelace"),
-        ),
-        of("a DOCTYPE behind a comment", typed("<!-- --><!DOCTYPE x>", "Ada Lovelace")),
-        of("a DOCTYPE behind a byte order mark", typed("\u{feff}<!DOCTYPE x>", "Ada Lovelace")),
+        of("a DOCTYPE in lower case", typed("<!doctype x>", "Ada Lovelace")),
+        of("a DOCTYPE after a declaration", typed("<?xml version=\"1.0\"?>\n<!DOCTYPE x>\n", "Ada Lovelace")),
+        of("a DOCTYPE after a comment", typed("<!-- --><!DOCTYPE x>", "Ada Lovelace")),
+        of("a DOCTYPE after a byte order mark", typed("\u{feff}<!DOCTYPE x>", "Ada Lovelace")),
         of("an entity", typed("<!DOCTYPE x [<!ENTITY a \"Ada Lovelace\">]>", "&a;")),
         of("an entity of markup", typed("<!DOCTYPE x [<!ENTITY a \"<b/>\">]>", "&a;")),
         of("a billion laughs", typed(&format!("<!DOCTYPE x [<!ENTITY l0 \"ha\">{laughs}]>"), "&l9;")),
         of("quadratic growth", typed(&quadratic, &"&a;".repeat(5_000))),
         of("an entity of itself", typed("<!DOCTYPE x [<!ENTITY a \"&b;\"><!ENTITY b \"&a;\">]>", "&a;")),
         of("an entity of a file", typed("<!DOCTYPE x [<!ENTITY a SYSTEM \"file:///etc/passwd\">]>", "&a;")),
-        of(
-            "an entity of an address",
-            typed(&format!("<!DOCTYPE x [<!ENTITY a SYSTEM \"{trap}/a\">]>"), "&a;"),
-        ),
+        of("an entity of a URL", typed(&format!("<!DOCTYPE x [<!ENTITY a SYSTEM \"{trap}/a\">]>"), "&a;")),
         of("an external DOCTYPE", typed(&format!("<!DOCTYPE x SYSTEM \"{trap}/x.dtd\">"), "Ada Lovelace")),
         of(
             "a public DOCTYPE",
@@ -65,7 +59,7 @@ fn doctypes() -> Vec<Hostile> {
             "a declaration of an element in the middle",
             xml().swap("<samlp:Status>", "<!ELEMENT x ANY><samlp:Status>"),
         ),
-        Hostile::of("an entity that nobody declared", typed("", "&a;"), NotWellFormed),
+        Hostile::of("an undeclared entity", typed("", "&a;"), NotWellFormed),
     ]
 }
 
@@ -85,7 +79,7 @@ fn instructions() -> Vec<Hostile> {
             "a declaration of XML in the middle",
             xml().swap("<samlp:Status>", "<?xml version=\"1.0\"?><samlp:Status>"),
         ),
-        of("a declaration of XML behind white space", format!(" <?xml version=\"1.0\"?>{}", xml())),
+        of("a declaration of XML after white space", format!(" <?xml version=\"1.0\"?>{}", xml())),
         of("two declarations of XML", format!("<?xml version=\"1.0\"?><?xml version=\"1.0\"?>{}", xml())),
         of("XML 1.1", format!("<?xml version=\"1.1\"?>{}", xml())),
         of(
@@ -117,17 +111,17 @@ fn broken() -> Vec<Hostile> {
         ),
         of("an attribute without quotes", xml().swap(" ID=\"_a1\"", " ID=_a1")),
         of(
-            "a prefix that nobody declared",
+            "an undeclared prefix",
             xml().swap("<saml:Subject>", "<who:Subject>").swap("</saml:Subject>", "</who:Subject>"),
         ),
-        of("an ampersand alone", xml().swap("Ada Lovelace", "Ada & Lovelace")),
-        of("a character that XML has not", xml().swap("Ada Lovelace", "Ada &#1; Lovelace")),
-        of("a character that XML has not, as it is", xml().swap("Ada Lovelace", "Ada \u{1} Lovelace")),
+        of("a stray ampersand", xml().swap("Ada Lovelace", "Ada & Lovelace")),
+        of("a character that XML does not allow", xml().swap("Ada Lovelace", "Ada &#1; Lovelace")),
+        of("a character that XML does not allow, as it is", xml().swap("Ada Lovelace", "Ada \u{1} Lovelace")),
         of("a NUL by number", xml().swap("Ada Lovelace", "Ada &#0; Lovelace")),
         of("a comment that does not end", xml().swap("<samlp:Status>", "<!-- <samlp:Status>")),
         of("a comment of three dashes", xml().swap("<samlp:Status>", "<!-- ---><samlp:Status>")),
         of("CDATA that does not end", xml().swap("Ada Lovelace", "<![CDATA[Ada Lovelace")),
-        of("the end of CDATA alone", xml().swap("Ada Lovelace", "Ada ]]> Lovelace")),
+        of("a stray end of CDATA", xml().swap("Ada Lovelace", "Ada ]]> Lovelace")),
         of("an element of no name", xml().swap("<samlp:Status>", "< ><samlp:Status>")),
         of("an end tag with an attribute", xml().swap("</saml:Subject>", "</saml:Subject a=\">\">")),
     ]
@@ -138,16 +132,16 @@ fn around() -> Vec<Hostile> {
     let of = |name: &str, xml: String, reason: Reason| Hostile::of(name, xml, reason);
     vec![
         of("a comment before the root", format!("<!-- -->{}", xml()), ForbiddenMarkup),
-        of("a comment behind the root", format!("{}<!-- -->", xml()), ForbiddenMarkup),
+        of("a comment after the root", format!("{}<!-- -->", xml()), ForbiddenMarkup),
         // Either parser may reject it.
         of("half a character by number", xml().swap("Ada Lovelace", "Ada &#xD800; Lovelace"), BadDigest),
-        of("text behind the root", format!("{}x", xml()), NotWellFormed),
+        of("text after the root", format!("{}x", xml()), NotWellFormed),
         of("text before the root", format!("x{}", xml()), NotWellFormed),
-        of("an element behind the root", format!("{}<x/>", xml()), NotWellFormed),
-        of("another response behind the root", xml().repeat(2), NotWellFormed),
+        of("an element after the root", format!("{}<x/>", xml()), NotWellFormed),
+        of("another response after the root", xml().repeat(2), NotWellFormed),
         of("a byte order mark twice", format!("\u{feff}\u{feff}{}", xml()), NotWellFormed),
         of("a byte order mark in a value", xml().swap(">ada@corp.example</saml:NameID>", ">\u{feff}ada@corp.example</saml:NameID>"), BadDigest),
         of("an XInclude", xml().swap("Ada Lovelace", &format!("<xi:include xmlns:xi=\"http://www.w3.org/2001/XInclude\" href=\"{}/x\"></xi:include>", TRAP.1)), BadDigest),
-        of("a schema at an address", xml().swap("<saml:Assertion ", &format!("<saml:Assertion xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\" xsi:schemaLocation=\"urn:oasis:names:tc:SAML:2.0:assertion {}/x.xsd\" ", TRAP.1)), BadDigest),
+        of("a schema at a URL", xml().swap("<saml:Assertion ", &format!("<saml:Assertion xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\" xsi:schemaLocation=\"urn:oasis:names:tc:SAML:2.0:assertion {}/x.xsd\" ", TRAP.1)), BadDigest),
     ]
 }

@@ -41,7 +41,7 @@ fn confused() -> Vec<Hostile> {
             build().within(SAML, "urn:oasis:names:tc:SAML:1.0:assertion").xml(),
             NotOneAssertion,
         ),
-        of("an assertion of a stranger's namespace", build().within(SAML, "urn:x").xml(), NotOneAssertion),
+        of("an assertion of an unknown namespace", build().within(SAML, "urn:x").xml(), NotOneAssertion),
         of("an assertion of the namespace of protocols", build().within(SAML, SAMLP).xml(), NotOneAssertion),
         of(
             "a namespace that ends with a slash",
@@ -49,13 +49,13 @@ fn confused() -> Vec<Hostile> {
             NotOneAssertion,
         ),
         of("a namespace with white space", build().within(SAML, &format!(" {SAML}")).xml(), NotOneAssertion),
-        of("a Subject of a stranger's namespace", foreign("Subject").xml(), UnexpectedElement),
-        of("a Conditions of a stranger's namespace", foreign("Conditions").xml(), UnexpectedElement),
-        of("a NameID of a stranger's namespace", foreign("NameID").xml(), UnexpectedElement),
-        of("a restriction of a stranger's namespace", foreign("AudienceRestriction").xml(), UnknownCondition),
-        of("an audience of a stranger's namespace", foreign("Audience").xml(), UnknownCondition),
+        of("a Subject of an unknown namespace", foreign("Subject").xml(), UnexpectedElement),
+        of("a Conditions of an unknown namespace", foreign("Conditions").xml(), UnexpectedElement),
+        of("a NameID of an unknown namespace", foreign("NameID").xml(), UnexpectedElement),
+        of("a restriction of an unknown namespace", foreign("AudienceRestriction").xml(), UnknownCondition),
+        of("an audience of an unknown namespace", foreign("Audience").xml(), UnknownCondition),
         of(
-            "a confirmation's data of a stranger's namespace",
+            "a confirmation's data of an unknown namespace",
             foreign("SubjectConfirmationData").xml(),
             NotConfirmed,
         ),
@@ -94,7 +94,7 @@ fn confused() -> Vec<Hostile> {
             MisplacedSignature,
         ),
         of(
-            "a restriction that says it is another type",
+            "a restriction that declares another type",
             build()
                 .within(
                     "<saml:AudienceRestriction>",
@@ -127,15 +127,19 @@ fn void() -> Vec<Hostile> {
     let of = |name: &str, xml: String, reason: Reason| Hostile::of(name, xml, reason);
     vec![
         of("a relative namespace", forged("xmlns:x=\"../x\" x:a=\"1\""), BadDigest),
-        of("a relative namespace, the digest of nothing", void("xmlns:x=\"1\" x:a=\"1\""), BadSignature),
         of(
-            "a namespace that is no URI, the digest of nothing",
+            "a relative namespace, the digest of an empty text",
+            void("xmlns:x=\"1\" x:a=\"1\""),
+            BadSignature,
+        ),
+        of(
+            "a namespace that is not a URI, the digest of an empty text",
             void("xmlns:x=\"http://[\" x:a=\"1\""),
             BadSignature,
         ),
-        of("the digest of nothing", void(""), BadSignature),
+        of("the digest of an empty text", void(""), BadSignature),
         of(
-            "a relative namespace that nothing uses, in the signed response",
+            "an unused relative namespace, in the signed response",
             Build::response_signed().xml().swap("<samlp:Response ", "<samlp:Response xmlns:x=\"y\" "),
             BadDigest,
         ),
@@ -155,7 +159,7 @@ fn void() -> Vec<Hostile> {
             forged("xmlns:x=\"http://www.w3.org/XML/1998/namespace\" x:a=\"1\""),
             NotWellFormed,
         ),
-        of("a prefix is bound to nothing", forged("xmlns:x=\"\""), BadDigest),
+        of("a prefix is bound to an empty namespace", forged("xmlns:x=\"\""), BadDigest),
         of(
             "a name that begins with a colon",
             Build::assertion_signed()

@@ -49,12 +49,12 @@ pub(crate) fn all() -> Vec<Hostile> {
         Hostile::of("no URI", to(""), SignatureShape),
         Hostile::of("a URI in a namespace", to(" xmlns:x=\"urn:x\" x:URI=\"#_a1\""), SignatureShape),
         Hostile::of(
-            "a URI in a namespace, to far away, beside the true one",
+            "a URI in a namespace, to a remote host, next to the true one",
             to(&format!(" xmlns:x=\"urn:x\" x:URI=\"{trap}/x\" URI=\"#_a1\"")),
             SignatureShape,
         ),
         Hostile::of(
-            "a URI in a namespace, to the response, beside the true one",
+            "a URI in a namespace, to the response, next to the true one",
             to(" xmlns:x=\"urn:x\" x:URI=\"#_r1\" URI=\"#_a1\""),
             SignatureShape,
         ),

@@ -31,9 +31,9 @@ fn parts() -> Vec<Hostile> {
     let evil = info.swap("</ds:DigestValue>", "AAAA</ds:DigestValue>");
     let of = |name: &str, xml: String| Hostile::of(name, xml, SignatureShape);
     vec![
-        of("two SignedInfos, the evil one first", xml.swap(&info, &format!("{evil}{info}"))),
-        of("two SignedInfos, the evil one second", xml.swap(&info, &format!("{info}{evil}"))),
-        of("a second SignedInfo behind the value", xml.swap(&value, &format!("{value}{evil}"))),
+        of("two SignedInfos, the forged one first", xml.swap(&info, &format!("{evil}{info}"))),
+        of("two SignedInfos, the forged one second", xml.swap(&info, &format!("{info}{evil}"))),
+        of("a second SignedInfo after the value", xml.swap(&value, &format!("{value}{evil}"))),
         of(
             "a second SignedInfo in an Object",
             xml.swap(&keys, &format!("{keys}<ds:Object>{evil}</ds:Object>")),
@@ -43,7 +43,7 @@ fn parts() -> Vec<Hostile> {
         of("two values", xml.swap(&value, &value.repeat(2))),
         of("no value", xml.swap(&value, "")),
         of("two KeyInfos", xml.swap(&keys, &keys.repeat(2))),
-        of("a stranger's element in the signature", xml.swap(&keys, &format!("{keys}<x></x>"))),
+        of("an unknown element in the signature", xml.swap(&keys, &format!("{keys}<x></x>"))),
         of(
             "a SignedInfo of another namespace",
             xml.swap("<ds:SignedInfo>", "<x:SignedInfo xmlns:x=\"urn:x\">")
@@ -86,7 +86,7 @@ fn values() -> Vec<Hostile> {
             mixed,
         ),
         of(
-            "a comment in a DigestValue of nothing else",
+            "a DigestValue of only a comment",
             xml.swap(&digest, "<ds:DigestValue><!--AAAA--></ds:DigestValue>"),
             SignatureShape,
         ),
@@ -112,13 +112,13 @@ fn values() -> Vec<Hostile> {
             SignatureShape,
         ),
         of(
-            "two DigestValues, the other way round",
+            "two DigestValues, reversed",
             changed("</ds:DigestValue>", &format!("</ds:DigestValue>{twice}")),
             SignatureShape,
         ),
         of("an empty DigestValue", changed(&digest, "<ds:DigestValue></ds:DigestValue>"), SignatureShape),
         of(
-            "a DigestValue that is no base64",
+            "a DigestValue that is not base64",
             changed("<ds:DigestValue>", "<ds:DigestValue>%"),
             SignatureShape,
         ),
@@ -128,7 +128,7 @@ fn values() -> Vec<Hostile> {
             SignatureShape,
         ),
         of(
-            "a DigestValue elsewhere",
+            "a DigestValue in another place",
             xml.swap("</ds:KeyInfo>", &format!("{twice}</ds:KeyInfo>")).swap(&digest, ""),
             SignatureShape,
         ),
@@ -143,7 +143,7 @@ fn values() -> Vec<Hostile> {
             mixed,
         ),
         of(
-            "a SignatureValue that is no base64",
+            "a SignatureValue that is not base64",
             xml.swap("<ds:SignatureValue>", "<ds:SignatureValue>-_"),
             SignatureShape,
         ),
@@ -191,7 +191,7 @@ fn methods() -> Vec<Hostile> {
             hmac(IDP.certificate.der().to_vec(), "http://www.w3.org/2001/04/xmldsig-more#hmac-sha512"),
         ),
         of("HMAC of SHA-1 with the public key", hmac(public, "http://www.w3.org/2000/09/xmldsig#hmac-sha1")),
-        of("HMAC with nothing", hmac(vec![0], "http://www.w3.org/2001/04/xmldsig-more#hmac-sha256")),
+        of("HMAC with an empty key", hmac(vec![0], "http://www.w3.org/2001/04/xmldsig-more#hmac-sha256")),
         of(
             "HMAC of no length",
             changed(
@@ -272,15 +272,15 @@ fn transforms() -> Vec<Hostile> {
     let mut cases = vec![
         shaped("no Transforms", changed(&all, "")),
         shaped("empty Transforms", instead("")),
-        shaped("enveloped alone", instead(&enveloped)),
-        shaped("exclusive alone", instead(&exclusive)),
+        shaped("only enveloped", instead(&enveloped)),
+        shaped("only exclusive", instead(&exclusive)),
         of("in the other order", instead(&format!("{exclusive}{enveloped}"))),
         of("enveloped twice", instead(&enveloped.repeat(2))),
         of("exclusive twice", instead(&exclusive.repeat(2))),
         shaped("three", instead(&format!("{enveloped}{exclusive}{exclusive}"))),
         shaped("Transforms twice", changed(&all, &all.repeat(2))),
         of(
-            "XPath that chooses nothing",
+            "XPath that selects nothing",
             instead(&format!(
                 "{enveloped}<ds:Transform Algorithm=\"{xpath}\"><ds:XPath>false()</ds:XPath></ds:Transform>"
             )),
@@ -291,14 +291,14 @@ fn transforms() -> Vec<Hostile> {
                 "<ds:Transform Algorithm=\"{xpath}\"><ds:XPath>not(ancestor-or-self::*[local-name()='NameID'])</ds:XPath></ds:Transform>{enveloped}{exclusive}"
             )),
         ),
-        of("XSLT with an address", instead(&format!("{enveloped}{xslt}"))),
+        of("XSLT with a URL", instead(&format!("{enveloped}{xslt}"))),
         of("XSLT first", instead(&format!("{xslt}{exclusive}"))),
         shaped(
             "a parameter of the enveloped one",
             instead(&format!("{}{exclusive}", enveloped.swap("></", "><ds:XPath>1</ds:XPath></"))),
         ),
         shaped(
-            "a parameter of a stranger's",
+            "an unknown parameter",
             kept("xs", "")
                 .swap("ec:InclusiveNamespaces xmlns:ec", "x:InclusiveNamespaces xmlns:x=\"urn:x\" xmlns:ec")
                 .swap("</ec:", "</x:"),

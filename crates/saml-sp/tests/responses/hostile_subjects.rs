@@ -44,7 +44,7 @@ fn bearers() -> Vec<Hostile> {
         of("a beginning", end, &format!(" NotBefore=\"2026-03-01T11:00:00Z\"{end}")),
         of("an empty beginning", end, &format!(" NotBefore=\"\"{end}")),
         of(
-            "the data of two confirmations hold together",
+            "two confirmations that are valid only in combination",
             &confirmation,
             &format!(
                 "{}{}",
@@ -53,7 +53,7 @@ fn bearers() -> Vec<Hostile> {
             ),
         ),
         of(
-            "the bearer's data with another method, and the other way round",
+            "the bearer's data with another method, and reversed",
             &confirmation,
             &format!(
                 "{}<saml:SubjectConfirmation Method=\"{BEARER}\"></saml:SubjectConfirmation>",
@@ -81,15 +81,15 @@ fn requests() -> Vec<Hostile> {
             UnknownRequest,
         ),
         Hostile::built(
-            "the response answers nothing",
+            "the response has no InResponseTo",
             &Build::assertion_signed().around(&said, " InResponseTo=\"\""),
             UnknownRequest,
         ),
-        both("a request that nobody made", &other, UnknownRequest),
+        both("an unknown request", &other, UnknownRequest),
         both("a request in capitals", &id.to_uppercase(), UnknownRequest),
         both("a request with white space", &format!("{id} "), UnknownRequest),
         both("a request of another form", "ONELOGIN_1234", UnknownRequest),
-        both("a request that is half an id", &id[..20], UnknownRequest),
+        both("a request with half an ID", &id[..20], UnknownRequest),
     ]
 }
 
@@ -100,10 +100,10 @@ fn subjects() -> Vec<Hostile> {
         of("two names", &name.repeat(2)),
         of("a BaseID", "<saml:BaseID></saml:BaseID>"),
         of("an encrypted name", "<saml:EncryptedID></saml:EncryptedID>"),
-        of("a stranger's element in the subject", &format!("{name}<x></x>")),
+        of("an unknown element in the subject", &format!("{name}<x></x>")),
         within("no name of an attribute", " Name=\"displayName\"", "", UnexpectedElement),
         within(
-            "a stranger's element among the attributes",
+            "an unknown element among the attributes",
             "</saml:AttributeStatement>",
             "<x></x></saml:AttributeStatement>",
             UnexpectedElement,

@@ -51,8 +51,8 @@ pub(crate) fn all() -> Vec<Hostile> {
         signed(name, "><b>ada@corp.example</b></saml:NameID>", MixedText, "the NameID in an element"),
         signed(name, "></saml:NameID>", BadEmail, "an empty NameID"),
         signed(name, "> ada@corp.example</saml:NameID>", BadEmail, "white space before the NameID"),
-        signed(name, ">ada@corp.example\n</saml:NameID>", BadEmail, "a line feed behind the NameID"),
-        signed(name, ">ada@corp.example&#13;</saml:NameID>", BadEmail, "a carriage return behind the NameID"),
+        signed(name, ">ada@corp.example\n</saml:NameID>", BadEmail, "a line feed after the NameID"),
+        signed(name, ">ada@corp.example&#13;</saml:NameID>", BadEmail, "a carriage return after the NameID"),
         signed(
             &format!("<saml:Issuer>{IDP_ENTITY}"),
             &format!("<saml:Issuer><b>{IDP_ENTITY}</b>"),
@@ -66,7 +66,7 @@ pub(crate) fn all() -> Vec<Hostile> {
             "white space before the Issuer",
         ),
         signed(audience, &format!("<b>{audience}</b>"), MixedText, "the Audience in an element"),
-        signed(audience, &format!("{audience} "), Audience, "white space behind the Audience"),
+        signed(audience, &format!("{audience} "), Audience, "white space after the Audience"),
         signed(
             mail,
             "><b>ada@corp.example</b></saml:AttributeValue>",

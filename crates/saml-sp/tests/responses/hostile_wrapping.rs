@@ -72,15 +72,15 @@ fn of_assertions() -> Vec<Hostile> {
     vec![
         of("XSW1: within the signature", behind_issuer(evil, &parts.around(bare)), NotOneAssertion),
         of("XSW2: before the signature", behind_issuer(evil, &format!("{bare}{signature}")), NotOneAssertion),
-        of("XSW3: behind the evil one", format!("{evil}{signed}"), NotOneAssertion),
-        of("XSW3: before the evil one", format!("{signed}{evil}"), NotOneAssertion),
+        of("XSW3: after the forged one", format!("{evil}{signed}"), NotOneAssertion),
+        of("XSW3: before the forged one", format!("{signed}{evil}"), NotOneAssertion),
         of(
-            "XSW4: within the evil one",
+            "XSW4: within the forged one",
             evil.swap("</saml:Assertion>", &format!("{signed}</saml:Assertion>")),
             NotOneAssertion,
         ),
         of(
-            "XSW5: its signature stays with the evil one",
+            "XSW5: its signature stays with the forged one",
             format!("{}{bare}", behind_issuer(evil, signature)),
             NotOneAssertion,
         ),
@@ -91,7 +91,7 @@ fn of_assertions() -> Vec<Hostile> {
             NotOneAssertion,
         ),
         Hostile::of(
-            "the signed assertion, XSW7: the evil one in Extensions",
+            "the signed assertion, XSW7: the forged one in Extensions",
             parts.sent(signed).swap(
                 "<samlp:Status>",
                 &format!("<samlp:Extensions>{evil}</samlp:Extensions><samlp:Status>"),
@@ -107,35 +107,35 @@ fn of_assertions() -> Vec<Hostile> {
             NotOneAssertion,
         ),
         of("XSW8: in an Object", behind_issuer(evil, &parts.around(&in_object(bare))), NotOneAssertion),
-        of("the evil one has its ID", format!("{same_id}{signed}"), NotOneAssertion),
+        of("the forged one has its ID", format!("{same_id}{signed}"), NotOneAssertion),
         of(
-            "the evil one has its ID and its signature",
+            "the forged one has its ID and its signature",
             format!("{}{bare}", behind_issuer(&same_id, signature)),
             NotOneAssertion,
         ),
         of(
-            "in the Advice of the evil one",
+            "in the Advice of the forged one",
             evil.swap(
                 "</saml:Conditions>",
                 &format!("</saml:Conditions><saml:Advice>{signed}</saml:Advice>"),
             ),
             NotOneAssertion,
         ),
-        of("in a value of the evil one", evil.swap("Ada Lovelace", signed), NotOneAssertion),
+        of("in a value of the forged one", evil.swap("Ada Lovelace", signed), NotOneAssertion),
         of(
-            "in the confirmation of the evil one",
+            "in the confirmation of the forged one",
             evil.swap("</saml:SubjectConfirmationData>", &format!("{signed}</saml:SubjectConfirmationData>")),
             NotOneAssertion,
         ),
         of(
-            "in a condition of the evil one",
+            "in a condition of the forged one",
             evil.swap("</saml:Conditions>", &format!("{signed}</saml:Conditions>")),
             NotOneAssertion,
         ),
-        of("its signature refers to it from the evil one", behind_issuer(evil, signature), SignatureShape),
-        of("its signature stands in the response", evil.clone(), UnexpectedElement)
+        of("its signature refers to it from the forged one", behind_issuer(evil, signature), SignatureShape),
+        of("its signature is in the response", evil.clone(), UnexpectedElement)
             .with(|xml| behind_issuer(xml, &format!("{signature}{bare}"))),
-        of("its signature stands before the evil one", format!("{signature}{evil}"), NotOneAssertion),
+        of("its signature is before the forged one", format!("{signature}{evil}"), NotOneAssertion),
     ]
 }
 
@@ -163,13 +163,13 @@ fn of_responses() -> Vec<Hostile> {
             behind_issuer(evil, &format!("{bare}{signature}")),
             UnexpectedElement,
         ),
-        of("XSW3: at the end of the evil one", at_end(evil, signed), NotOneAssertion),
+        of("XSW3: at the end of the forged one", at_end(evil, signed), NotOneAssertion),
         of(
-            "XSW4: at the beginning of the evil one",
+            "XSW4: at the beginning of the forged one",
             evil.first("<saml:Issuer>", &format!("{signed}<saml:Issuer>")),
             UnexpectedElement,
         ),
-        of("XSW5: its signature stays with the evil one", at_end(&kept, bare), NotOneAssertion),
+        of("XSW5: its signature stays with the forged one", at_end(&kept, bare), NotOneAssertion),
         of(
             "XSW6: within the key's description",
             behind_issuer(evil, &signature.swap("</ds:KeyInfo>", &format!("{bare}</ds:KeyInfo>"))),
@@ -184,15 +184,15 @@ fn of_responses() -> Vec<Hostile> {
             NotOneAssertion,
         ),
         of("XSW8: in an Object", behind_issuer(evil, &parts.around(&in_object(bare))), NotOneAssertion),
-        of("its signature refers to it from the evil one", kept, SignatureShape),
+        of("its signature refers to it from the forged one", kept, SignatureShape),
         of(
-            "with the evil assertion before its own",
+            "with the forged assertion before its own",
             signed.swap("<saml:Assertion ", &format!("{evil_assertion}<saml:Assertion ")),
             NotOneAssertion,
         ),
-        of("with the evil assertion behind its own", at_end(signed, &evil_assertion), NotOneAssertion),
+        of("with the forged assertion after its own", at_end(signed, &evil_assertion), NotOneAssertion),
         of(
-            "with the evil assertion in the detail of its status",
+            "with the forged assertion in the detail of its status",
             signed.swap(
                 "</samlp:Status>",
                 &format!("<samlp:StatusDetail>{evil_assertion}</samlp:StatusDetail></samlp:Status>"),
@@ -200,7 +200,7 @@ fn of_responses() -> Vec<Hostile> {
             NotOneAssertion,
         ),
         of(
-            "with the evil assertion in its signature",
+            "with the forged assertion in its signature",
             signed.swap("</ds:KeyInfo>", &format!("{evil_assertion}</ds:KeyInfo>")),
             NotOneAssertion,
         ),
@@ -212,7 +212,7 @@ fn of_responses() -> Vec<Hostile> {
             Reason::NotAResponse,
         ),
         of(
-            "within a response that is evil",
+            "within a forged response",
             format!("{}{signed}</samlp:Response>", &evil[..evil.find("<saml:Assertion ").unwrap()]),
             NotOneAssertion,
         ),
@@ -230,32 +230,32 @@ fn decoys() -> Vec<Hostile> {
     let names = |name: &str| evil.all("saml:Assertion", name);
     vec![
         Hostile::of(
-            "an evil one in clear before the encrypted one",
+            "a forged one in plain text before the encrypted one",
             parts.sent(&format!("{evil}{genuine}")),
             NotOneAssertion,
         ),
         Hostile::of(
-            "an evil one in clear behind the encrypted one",
+            "a forged one in plain text after the encrypted one",
             parts.sent(&format!("{genuine}{evil}")),
             NotOneAssertion,
         ),
         Hostile::of(
-            "an evil one encrypted beside the signed one",
+            "a forged one encrypted next to the signed one",
             parts.sent(&format!("{}{sealed}", parts.signed)),
             NotOneAssertion,
         ),
         Hostile::of(
-            "an evil one encrypted before the signed one",
+            "a forged one encrypted before the signed one",
             parts.sent(&format!("{sealed}{}", parts.signed)),
             NotOneAssertion,
         ),
         Hostile::of(
-            "an evil one encrypted in Extensions",
+            "a forged one encrypted in Extensions",
             at("<samlp:Status>", &format!("<samlp:Extensions>{sealed}</samlp:Extensions><samlp:Status>")),
             NotOneAssertion,
         ),
         Hostile::of(
-            "an evil one encrypted in Advice",
+            "a forged one encrypted in Advice",
             parts.sent(&parts.signed.swap(
                 "</saml:Conditions>",
                 &format!("</saml:Conditions><saml:Advice>{sealed}</saml:Advice>"),
@@ -288,12 +288,12 @@ fn decoys() -> Vec<Hostile> {
             NotOneAssertion,
         ),
         Hostile::of(
-            "an artifact behind the assertion",
+            "an artifact after the assertion",
             at("</samlp:Response>", "<samlp:Artifact>x</samlp:Artifact></samlp:Response>"),
             NotOneAssertion,
         ),
         Hostile::of(
-            "a reference to an assertion behind it",
+            "a reference to an assertion after it",
             at("</samlp:Response>", "<saml:AssertionIDRef>_a1</saml:AssertionIDRef></samlp:Response>"),
             NotOneAssertion,
         ),

@@ -44,8 +44,8 @@ fn no_file_and_no_socket_is_opened_by_any_document() {
     let log = std::fs::read_to_string(&folder).unwrap();
     std::fs::remove_file(&folder).unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let (before, rest) = log.split_once(BEGIN).unwrap_or_else(|| panic!("nothing began: {log}"));
-    let (between, _) = rest.split_once(END).unwrap_or_else(|| panic!("nothing ended: {rest}"));
+    let (before, rest) = log.split_once(BEGIN).unwrap_or_else(|| panic!("the beginning is missing: {log}"));
+    let (between, _) = rest.split_once(END).unwrap_or_else(|| panic!("the end is missing: {rest}"));
     // Checks that the trace works: starting the program reads files.
     assert!(before.contains("openat("), "{before}");
     // The only writes are the ends of the marker lines; the libraries print nothing either.
@@ -54,5 +54,5 @@ fn no_file_and_no_socket_is_opened_by_any_document() {
         .skip(1)
         .filter(|line| !line.contains("write(2, \"\\n\"") && !line.ends_with("write(2, \""))
         .collect();
-    assert!(calls.is_empty(), "while documents were examined:\n{}", calls.join("\n"));
+    assert!(calls.is_empty(), "system calls while documents were examined:\n{}", calls.join("\n"));
 }

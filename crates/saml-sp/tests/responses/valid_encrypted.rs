@@ -27,11 +27,11 @@ pub(crate) fn all() -> Vec<Valid> {
     };
     let sha1 = Some(Hash::Sha1);
     vec![
-        Valid::built("AES-128-GCM, OAEP as it was first", &sealed(Aes128Gcm, Mgf1p(None))),
-        Valid::built("AES-192-GCM, OAEP as it was first", &sealed(Aes192Gcm, Mgf1p(None))),
-        Valid::built("AES-256-GCM, OAEP as it was first", &sealed(Aes256Gcm, Mgf1p(None))),
-        Valid::built("OAEP as it was first, SHA-1 said", &sealed(Aes256Gcm, Mgf1p(sha1))),
-        Valid::built("OAEP as it was first, SHA-256", &sealed(Aes256Gcm, Mgf1p(Some(Hash::Sha256)))),
+        Valid::built("AES-128-GCM, original OAEP", &sealed(Aes128Gcm, Mgf1p(None))),
+        Valid::built("AES-192-GCM, original OAEP", &sealed(Aes192Gcm, Mgf1p(None))),
+        Valid::built("AES-256-GCM, original OAEP", &sealed(Aes256Gcm, Mgf1p(None))),
+        Valid::built("original OAEP, SHA-1 declared", &sealed(Aes256Gcm, Mgf1p(sha1))),
+        Valid::built("original OAEP, SHA-256", &sealed(Aes256Gcm, Mgf1p(Some(Hash::Sha256)))),
         Valid::built("OAEP of 1.1, SHA-256 twice", &sealed(Aes256Gcm, Oaep(Hash::Sha256, Hash::Sha256))),
         Valid::built("OAEP of 1.1, SHA-256 and SHA-1", &sealed(Aes128Gcm, Oaep(Hash::Sha256, Hash::Sha1))),
         Valid::built(
@@ -44,8 +44,8 @@ pub(crate) fn all() -> Vec<Valid> {
         Valid::built("encrypted, without prefixes", &in_style(BARE, true, true)),
         Valid::built("to the next key", &to(&[1])),
         Valid::built("to both keys", &to(&[0, 1])),
-        Valid::built("to both keys, the other way round", &to(&[1, 0])),
-        Valid::built("the key beside the data", &Build::encrypted().sealing(|seal| seal.beside = true)),
+        Valid::built("to both keys, reversed", &to(&[1, 0])),
+        Valid::built("the key next to the data", &Build::encrypted().sealing(|seal| seal.beside = true)),
         Valid::built("values in lines", &Build::encrypted().sealing(|seal| seal.wraps = true)),
         Valid::of(
             "the assertion with a declaration of XML",

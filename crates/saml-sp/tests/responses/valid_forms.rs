@@ -7,8 +7,8 @@ use crate::{
     valid::Valid,
 };
 
-const NOT_NORMALISED: &str = "it leaves a tab or a line feed in an attribute as it is";
-const LINE_ENDS: &str = "it leaves CR LF in CDATA as it is";
+const NOT_NORMALISED: &str = "it leaves a tab or a line feed in an attribute unchanged";
+const LINE_ENDS: &str = "it leaves CR LF in CDATA unchanged";
 
 pub(crate) fn all() -> Vec<Valid> {
     [types(), base64(), written(), white(), characters()].into_iter().flatten().collect()
@@ -36,7 +36,7 @@ fn types() -> Vec<Valid> {
         Valid::built("types, declared at the assertion", &typed("assertion")(signed(true, false))),
         Valid::built("types, kept by a PrefixList", &kept(typed("assertion")(signed(true, false)))),
         Valid::built("types, kept in both signatures", &kept(typed("assertion")(signed(true, true)))),
-        Valid::built("types, kept in the inner signature alone", &inner_alone),
+        Valid::built("types, kept only in the inner signature", &inner_alone),
         Valid::built(
             "several prefixes and the default namespace are kept",
             &typed("assertion")(signed(true, false))
@@ -85,7 +85,7 @@ fn written() -> Vec<Valid> {
     };
     vec![
         Valid::of("an XML declaration", declared(" encoding=\"UTF-8\"")),
-        Valid::of("an XML declaration that stands alone", declared(" encoding='utf-8' standalone='no'")),
+        Valid::of("a standalone XML declaration", declared(" encoding='utf-8' standalone='no'")),
         Valid::of("an XML declaration without encoding", declared("")),
         Valid::of("a byte order mark", format!("\u{feff}{assertion}")),
         Valid::of(
@@ -175,7 +175,7 @@ fn white() -> Vec<Valid> {
         )
         .with_attributes(vec![("displayName", vec!["Ada\nLovelace"]), ("mail", vec!["ada@corp.example"])]),
         Valid::of(
-            "a carriage return that is meant",
+            "an escaped carriage return",
             Build::assertion_signed().within(">Ada Lovelace<", ">Ada&#13;Lovelace&#9;&#10;<").xml(),
         )
         .with_attributes(vec![
@@ -183,7 +183,7 @@ fn white() -> Vec<Valid> {
             ("mail", vec!["ada@corp.example"]),
         ]),
         Valid::of(
-            "a tab that is meant, in an attribute",
+            "an escaped tab in an attribute",
             Build::assertion_signed()
                 .within("Name=\"displayName\"", "Name=\"displayName\" FriendlyName=\"a&#9;b&#xA;c&#13;d\"")
                 .xml(),

@@ -29,11 +29,11 @@ fn audiences() -> Vec<Valid> {
             ),
         ),
         Valid::built(
-            "to be used once",
+            "OneTimeUse",
             &usual().within("</saml:Conditions>", "<saml:OneTimeUse></saml:OneTimeUse></saml:Conditions>"),
         ),
         Valid::built(
-            "not to be passed on",
+            "ProxyRestriction",
             &usual().within(
                 "</saml:Conditions>",
                 "<saml:ProxyRestriction Count=\"0\"></saml:ProxyRestriction></saml:Conditions>",
@@ -98,7 +98,7 @@ fn optional() -> Vec<Valid> {
         Valid::built("an empty Advice", &usual().within("</saml:Conditions>", "</saml:Conditions><saml:Advice></saml:Advice>")),
         Valid::built("holder of key, and bearer", &usual().within(bearer, &format!("{holder}{bearer}"))),
         Valid::built(
-            "where they signed in",
+            "a SubjectLocality",
             &usual().within(
                 "<saml:AuthnContext>",
                 "<saml:SubjectLocality Address=\"192.0.2.7\"></saml:SubjectLocality><saml:AuthnContext>",
@@ -108,7 +108,7 @@ fn optional() -> Vec<Valid> {
             "</saml:AuthnContext>",
             "<saml:AuthenticatingAuthority>https://upstream.example</saml:AuthenticatingAuthority></saml:AuthnContext>",
         )),
-        Valid::built("the context that is asked for", &usual().within(class, class)).for_provider(|provider| {
+        Valid::built("the requested context", &usual().within(class, class)).for_provider(|provider| {
             provider.authn_contexts =
                 vec!["urn:oasis:names:tc:SAML:2.0:ac:classes:PasswordProtectedTransport".into()];
         }),
@@ -179,11 +179,11 @@ fn many() -> Vec<Valid> {
     vec![
         Valid::built("several statements with attributes", &usual().within("</saml:Assertion>", &statement))
             .with_attributes(attributes),
-        Valid::built("two statements of signing in", &Build { assertion: two, ..usual() }),
+        Valid::built("two statements of sign-in", &Build { assertion: two, ..usual() }),
         Valid::built("no attributes", &Build { assertion: bare.clone(), ..usual() })
             .with_attributes(Vec::new()),
         Valid::built(
-            "attributes before the signing in",
+            "attributes before the sign-in",
             &Build {
                 assertion: bare.swap("<saml:AuthnStatement", &format!("{statements}<saml:AuthnStatement")),
                 ..usual()

@@ -28,21 +28,21 @@ const TRIED: usize = 4;
 /// The reason a connection could not be established.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ConnectError {
-    #[error("this is not a scheme that may be asked")]
+    #[error("the scheme is not supported")]
     Scheme,
-    #[error("there is no host to connect to")]
+    #[error("the URL has no host")]
     Host,
     #[error("the name was not found: {0}")]
     Name(#[source] io::Error),
     #[error("the name has no address")]
     NoAddress,
-    #[error("{0} may not be talked to")]
+    #[error("the address guard blocks {0}")]
     Blocked(IpAddr),
-    #[error("connecting took too long")]
+    #[error("connecting exceeded the time limit")]
     Timeout,
-    #[error("not connected: {0}")]
+    #[error("the connection failed: {0}")]
     Tcp(#[source] io::Error),
-    #[error("no TLS: {0}")]
+    #[error("the TLS handshake failed: {0}")]
     Tls(#[source] io::Error),
 }
 

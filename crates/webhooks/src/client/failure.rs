@@ -8,22 +8,22 @@ use super::connect::ConnectError;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum Failure {
     /// The whole exchange, from DNS lookup to response, exceeded the time limit.
-    #[error("the receiver did not answer in time")]
+    #[error("the receiver did not respond in time")]
     Timeout,
     /// No connection: the name is unknown, or the port is closed.
     #[error("the receiver could not be reached")]
     Connect,
     /// TLS failed, or the certificate is not trusted.
-    #[error("the receiver's TLS or its certificate is not in order")]
+    #[error("TLS with the receiver failed, or its certificate is not valid")]
     Tls,
     /// The address guard blocks the receiver's address.
-    #[error("the receiver's address is not one that may be talked to")]
+    #[error("the receiver's address is not public")]
     Blocked,
     /// The response exceeds the size limit.
-    #[error("the answer is too large")]
+    #[error("the response is too large")]
     TooLarge,
     /// The connection broke, or the response was not HTTP.
-    #[error("the receiver did not answer with HTTP")]
+    #[error("the receiver did not respond with HTTP")]
     Protocol,
 }
 

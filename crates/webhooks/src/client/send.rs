@@ -175,7 +175,7 @@ impl Client {
             }
             Err(error) => {
                 let failure = Failure::of(&error);
-                tracing::debug!(?failure, error = chain_text(&error), "no answer");
+                tracing::debug!(?failure, error = chain_text(&error), "the request got no response");
                 Err(failure)
             }
         }
@@ -207,9 +207,7 @@ fn tls(extra_roots: Vec<CertificateDer<'static>>) -> Result<ClientConfig, SetupE
     }
     if roots.is_empty() {
         // The program can still start: without trusted certificates, only https requests fail.
-        tracing::warn!(
-            "this system has no trusted certificates: install its package of them (ca-certificates)"
-        );
+        tracing::warn!("this system has no trusted certificates; install the package ca-certificates");
     }
     let mut tls = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_protocol_versions(&[&version::TLS13, &version::TLS12])?

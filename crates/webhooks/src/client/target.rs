@@ -24,10 +24,10 @@ pub struct Target {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum UrlError {
     /// It is longer than 2,048 bytes.
-    #[error("the URL is too long; {LONGEST} bytes are enough")]
+    #[error("the URL is too long; use at most {LONGEST} bytes")]
     TooLong,
     /// It has characters that parsers treat differently, which attackers use to bypass checks of the host.
-    #[error("the URL has a space, a control character or a backslash in it; write them percent-encoded")]
+    #[error("the URL contains a space, a control character or a backslash; percent-encode it")]
     Character,
     /// It does not parse as a URL.
     #[error("this is not a URL ({0}); write it like https://example.com/path")]
@@ -39,16 +39,16 @@ pub enum UrlError {
     #[error("http:// is not encrypted; the URL has to begin with https://")]
     Http,
     /// It has no host, or the host is not a valid server name.
-    #[error("the URL has no host, or one that is no name of a server")]
+    #[error("the URL has no valid host name")]
     Host,
     /// It contains credentials, which would be stored and displayed with it.
-    #[error("the URL has a user or a password in it; leave out everything up to the @")]
+    #[error("the URL contains a user name or password; remove everything up to the @")]
     Credentials,
     /// It has a fragment, which is never sent.
-    #[error("the URL has a fragment, which is never sent; leave out the # and what follows")]
+    #[error("the URL has a fragment, which is never sent; remove the # and everything after it")]
     Fragment,
     /// It has port 0.
-    #[error("nobody listens on port 0; write another, or none")]
+    #[error("port 0 is not valid; write another port or none")]
     Port,
 }
 

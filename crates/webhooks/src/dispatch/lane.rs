@@ -17,7 +17,7 @@ use crate::{
 
 /// The delivery state of a subscription.
 #[derive(Default)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a question of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "the fields are independent facts")]
 pub(super) struct Lane {
     /// The receiver and its signing secrets; `None` before the first read.
     pub(super) to: Option<Arc<(Receiver, Signers)>>,
@@ -199,7 +199,7 @@ mod tests {
         for _ in 0..4 {
             breaker.note(&slow(true));
         }
-        assert!(breaker.is_open(), "eight of nine took long");
+        assert!(breaker.is_open(), "eight of nine attempts were slow");
         breaker.note(&quick());
         assert!(!breaker.is_open());
         for _ in 0..5 {

@@ -235,7 +235,7 @@ impl RunningDispatcher {
                             self.board.want(&key, false, now);
                         }
                     }
-                    Err(error) => self.parts.seen.failed("looking for what is due", &error),
+                    Err(error) => self.parts.seen.failed("finding due deliveries", &error),
                 }
             }
             Message::Taken { key, most, lease_until, taken } => {
@@ -262,7 +262,7 @@ impl RunningDispatcher {
                     }
                 }
                 Err(error) => {
-                    self.parts.seen.failed("recording what came of deliveries", &error);
+                    self.parts.seen.failed("recording outcomes of deliveries", &error);
                     self.record(batch, AGAIN);
                 }
             },
@@ -327,7 +327,7 @@ impl RunningDispatcher {
         let seen = Arc::clone(&self.parts.seen);
         tokio::spawn(async move {
             if let Err(error) = queue.release(&keys, &owner, now).await {
-                seen.failed("giving leases back", &error);
+                seen.failed("returning leases", &error);
             }
         });
     }
@@ -337,7 +337,7 @@ impl RunningDispatcher {
             return;
         }
         if let Err(error) = self.parts.queue.release(keys, &self.owner, self.parts.env.now()).await {
-            self.parts.seen.failed("giving leases back", &error);
+            self.parts.seen.failed("returning leases", &error);
         }
     }
 }

@@ -103,9 +103,9 @@ async fn no_answer_makes_the_process_grow() {
     }
     watching.abort();
     let grown = peak.load(Ordering::SeqCst) - before;
-    assert!(grown < 1_024, "{grown} KiB");
+    assert!(grown < 1_024, "memory grew by {grown} KiB");
     let control = std::hint::black_box(vec![1_u8; 8 << 20]);
-    assert!(resident() > before + 7_000, "what is measured can be seen: {}", control.len());
+    assert!(resident() > before + 7_000, "the measurement notices allocated memory: {}", control.len());
 }
 
 #[rustfmt::skip]

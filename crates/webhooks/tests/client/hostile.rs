@@ -60,7 +60,7 @@ async fn post(client: &Client, url: &str) -> Outcome {
     match (client.guard().check_literal(&target), outcome(result)) {
         (true, outcome) => outcome,
         (false, Fails(Blocked)) => Literal,
-        (false, other) => panic!("{url} was not admitted, and yet there was {other:?}"),
+        (false, other) => panic!("{url} was blocked, but the result is {other:?}"),
     }
 }
 
@@ -124,7 +124,7 @@ async fn every_hostile_case_ends_as_expected_and_in_time() {
             let took = start.elapsed();
             let in_time = if is_patient { took < PATIENT } else { SHORT <= took && took < PATIENT };
             (came != *expected || !in_time)
-                .then(|| format!("{name}: {came:?} after {took:?}, not {expected:?}"))
+                .then(|| format!("{name}: {came:?} after {took:?}, expected {expected:?}"))
         });
     }
     let mut wrong: Vec<_> = rows.join_all().await.into_iter().flatten().collect();
@@ -138,7 +138,7 @@ fn case_names_are_unique() {
     let mut names: Vec<_> = TABLE.iter().map(|(name, ..)| name).collect();
     names.sort();
     names.dedup();
-    assert_eq!(names.len(), TABLE.len(), "a name stands for two rows");
+    assert_eq!(names.len(), TABLE.len(), "names in the table are unique");
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn urls_are_limited_in_length_and_normalized() {
     assert_eq!(
         guard.target(&format!("https://a.example/{}", "ü".repeat(1_000))),
         Err(TooLong),
-        "as it is kept"
+        "the limit also applies to the normalized URL"
     );
     let target = guard.target("HTTPS://Bücher.Example:443/a b?c=\u{fc}".replace("a b", "a/../b").as_str());
     assert_eq!(target.unwrap().as_str(), "https://xn--bcher-kva.example/b?c=%C3%BC");

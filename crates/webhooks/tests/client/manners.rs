@@ -79,7 +79,7 @@ async fn responses_are_returned_unchanged() {
     assert_eq!(
         (answer.status, answer.body.as_slice()),
         (503, b"nope".as_slice()),
-        "as it came, not unpacked"
+        "the body is returned without decompression"
     );
     assert_eq!(answer.retry_after.as_deref(), Some("Fri, 31 Dec 1999 23:59:59 GMT"));
     assert_eq!(answer.content_type.as_deref(), Some("text/plain"));
@@ -98,7 +98,7 @@ async fn bodies_are_limited_in_size() {
     assert_eq!(posted.body, vec![b'x'; 4_096]);
     let got = client.get(&target, HeaderMap::new(), 5_000).await.unwrap();
     assert_eq!(got.body, vec![b'x'; 5_000]);
-    assert_eq!(receiver.accepted(), 1, "what was not kept was read");
+    assert_eq!(receiver.accepted(), 1, "the rest of the body was read");
     let other = Receiver::plain(&[Read, Answer(5_000), Hang]).await;
     let target = client.guard().target(&other.url()).unwrap();
     assert_eq!(client.get(&target, HeaderMap::new(), 4_999).await, Err(Failure::TooLarge));
@@ -123,7 +123,7 @@ async fn request_is_retried_if_a_reused_connection_is_closed() {
         for _ in 0..5 {
             assert_eq!(post(&client, &receiver.url()).await.unwrap().body, b"ok");
         }
-        assert!(receiver.accepted() >= 5, "each connection answers once");
+        assert!(receiver.accepted() >= 5, "each connection serves one request");
     }
 }
 
@@ -146,7 +146,11 @@ async fn dns_rebinding_is_blocked() {
     let client = client_of(guard, PATIENT, Shared(Arc::clone(&names)));
     let url = format!("http://rebinds.test:{}/", trap.port());
     assert_eq!(post(&client, &url).await.unwrap().status, 200);
-    assert_eq!((names.asked(), receiver.accepted()), (1, 1), "one look-up, for check and connection");
+    assert_eq!(
+        (names.asked(), receiver.accepted()),
+        (1, 1),
+        "one DNS lookup serves the check and the connection"
+    );
     assert_eq!(post(&client, &url).await, Err(Failure::Blocked));
     assert_eq!((names.asked(), receiver.accepted()), (2, 1));
     trap.assert_silent().await;

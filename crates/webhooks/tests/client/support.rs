@@ -95,7 +95,7 @@ impl Trap {
     pub(crate) async fn assert_silent(self) {
         let ours = TcpStream::connect(self.0.local_addr().unwrap()).await.unwrap();
         let (_, first) = self.0.accept().await.unwrap();
-        assert_eq!(first, ours.local_addr().unwrap(), "somebody has connected");
+        assert_eq!(first, ours.local_addr().unwrap(), "another client has connected");
     }
 }
 

@@ -1,6 +1,6 @@
 //! Dispatcher tests with a simulated clock: timing, fairness, concurrency limits, and that nothing is lost.
 
-#![expect(clippy::unwrap_used, reason = "tests speak by panicking")]
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 mod support;
 
@@ -32,7 +32,10 @@ async fn failed_deliveries_are_retried_by_schedule_and_then_given_up() {
     for (pair, step) in sent.windows(2).zip(STEPS) {
         let waited = pair[1].at.unix_millis() - pair[0].at.unix_millis();
         // Polling for due deliveries adds up to a second.
-        assert!((step * 4 / 5..=step * 6 / 5 + 1_100).contains(&waited), "{waited} for {step}");
+        assert!(
+            (step * 4 / 5..=step * 6 / 5 + 1_100).contains(&waited),
+            "waited {waited} ms for a step of {step} ms"
+        );
     }
     let kept = world.queue.queue.deliveries(&key);
     assert_eq!((kept.len(), world.pending(&key)), (8, 0));
@@ -69,7 +72,7 @@ async fn status_410_disables_until_enabled_again_and_keeps_pending_deliveries() 
     assert_eq!((gone.enabled, gone.disabled_reason), (false, Some(DisabledReason::Gone)));
     assert_eq!(world.pending(&key), 19);
     assert_eq!(world.publish(&tenant, 1).len(), 1);
-    assert_eq!(world.pending(&key), 19, "what happens meanwhile is not for it");
+    assert_eq!(world.pending(&key), 19, "the other events are not delivered to it");
     world.network.does(URL, Does::Answer(200, Duration::ZERO));
     let on = SubscriptionChange { enabled: Some(true), ..SubscriptionChange::default() };
     let guard = AddressGuard::new(Vec::new(), false);
@@ -123,9 +126,13 @@ async fn a_slow_receiver_delays_no_other() {
         let before = world.network.to(OTHER).len();
         world.publish(&good, 1);
         world.pass(Duration::from_millis(20)).await;
-        assert_eq!(world.network.to(OTHER).len(), before + 1, "it is sent at once");
+        assert_eq!(world.network.to(OTHER).len(), before + 1, "the event is sent immediately");
     }
-    assert_eq!(world.network.to("https://bad-too.example/").len(), 2_000, "nor its own neighbour");
+    assert_eq!(
+        world.network.to("https://bad-too.example/").len(),
+        2_000,
+        "another webhook of the same tenant is not delayed"
+    );
     assert_eq!(world.network.most.lock().unwrap()[URL], 4);
     // After nine responses of ten seconds each, deliveries are sent one at a time.
     world.pass(60 * SECOND).await;
@@ -135,7 +142,7 @@ async fn a_slow_receiver_delays_no_other() {
     assert!((9..=11).contains(&meanwhile), "{meanwhile}");
     world.network.does(URL, Does::Answer(200, Duration::from_millis(1)));
     world.pass(30 * SECOND).await;
-    assert_eq!(world.pending(&slow), 0, "it has recovered");
+    assert_eq!(world.pending(&slow), 0, "the receiver has recovered");
 }
 
 #[tokio::test(start_paused = true)]
@@ -158,7 +165,7 @@ async fn concurrency_limits_hold_and_capacity_is_reserved_for_retries() {
     let most = world.network.most.lock().unwrap().clone();
     assert!(most.values().all(|count| *count <= 4), "{most:?}");
     assert!(world.network.most_of_all.load(Ordering::SeqCst) <= 20);
-    assert!(world.network.most_of_all.load(Ordering::SeqCst) >= 16, "what is allowed is used");
+    assert!(world.network.most_of_all.load(Ordering::SeqCst) >= 16, "the allowed concurrency is used");
     let events = world.network.sent.lock().unwrap().iter().filter(|sent| sent.number == 1).count();
     assert_eq!(events, 8 * 3 * 10);
     // First attempts cannot use the total limit alone: a fifth is reserved for retries.
@@ -184,7 +191,7 @@ async fn rate_limit_is_respected() {
     world.publish(&tenant, 100);
     world.pass(Duration::from_millis(5_050)).await;
     let sent = world.network.to(URL).len();
-    assert!((58..=61).contains(&sent), "a second's at once, then ten a second: {sent}");
+    assert!((58..=61).contains(&sent), "one second's worth immediately, then ten per second: {sent}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -238,7 +245,7 @@ async fn only_deliveries_in_flight_are_repeated_after_a_crash() {
     assert!(!in_flight.is_empty() && in_flight.len() <= 8, "{in_flight:?}");
     let _second = world.start(Limits::default());
     world.pass(30 * SECOND).await;
-    assert_eq!(world.network.to(URL).len(), before.len(), "the lease lasts");
+    assert_eq!(world.network.to(URL).len(), before.len(), "the lease is still valid");
     world.pass(60 * SECOND).await;
     assert_eq!(world.pending(&key), 0);
     let after = world.network.to(URL);
@@ -268,7 +275,11 @@ async fn shutdown_completes_deliveries_in_flight_and_releases_leases() {
     assert_eq!((world.network.to(URL).len(), world.pending(&key)), (4, 6));
     let _next = world.start(Limits::default());
     world.pass(8 * SECOND).await;
-    assert_eq!((world.network.to(URL).len(), world.pending(&key)), (10, 0), "no lease is waited for");
+    assert_eq!(
+        (world.network.to(URL).len(), world.pending(&key)),
+        (10, 0),
+        "released leases are available immediately"
+    );
 }
 
 #[tokio::test(start_paused = true)]

@@ -105,7 +105,7 @@ fn verified(
     headers: &HeaderMap,
     relay_state: Option<String>,
 ) -> Result<Answer, Box<(Examined, Refusal)>> {
-    let nothing = || Refusal::new(Reason::Missing, "no response was examined");
+    let nothing = || Refusal::new(Reason::Missing, "the response was not checked");
     match (std::mem::replace(&mut examined.outcome, Err(nothing())), examined.claims.take()) {
         (Ok(answers), Some(claims)) => {
             let (browser, passed) = (browser::request_cookie(headers, &answers), examined.passed);

@@ -102,7 +102,7 @@ fn unsigned_checkpoint_is_not_returned() {
         ));
         let answered = world.admin.get(&format!("{LOG}/checkpoint"));
         assert_eq!(answered.status, 500, "{}", answered.text);
-        assert!(world.server.log().contains("the newest checkpoint: not signed with a key that is known"));
+        assert!(world.server.log().contains("the newest checkpoint: not signed with a known key"));
         let finding = json!({ "finding": "UNSIGNED", "size": size });
         assert_eq!(world.findings(&kept), [finding]);
     }

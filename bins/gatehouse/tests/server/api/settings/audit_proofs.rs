@@ -249,7 +249,7 @@ fn operator_verifies_the_database_and_anybody_verifies_an_export() {
         let said = String::from_utf8(output.stdout).unwrap();
         assert!(!output.status.success() && said.contains("was changed"), "{said}");
         std::fs::write(&file, export.text.lines().skip(1).collect::<Vec<_>>().join("\n")).unwrap();
-        assert!(elsewhere.refused(&offline).1.contains("the first line is no checkpoint"));
+        assert!(elsewhere.refused(&offline).1.contains("the first line is not a checkpoint"));
         for query in ["format=csv&proofs=true", "proofs=yes&format=ndjson"] {
             assert_eq!(by.get(&format!("{LOG}/export?{query}")).status, 400);
         }

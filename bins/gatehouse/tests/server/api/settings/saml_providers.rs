@@ -206,31 +206,31 @@ fn errors_name_the_invalid_field() {
     insta::assert_snapshot!(said.join("\n"), @r#"
     name: write 1 to 100 printable characters, no space at either end
     name: write 1 to 100 printable characters, no space at either end
-    emailDomains: write 1 to 100 domains, those behind the @ of people's addresses
+    emailDomains: write 1 to 100 domains, as in your users' email addresses after the @
     emailDomains[1]: write a domain such as example.com
-    emailDomains[1]: corp.example is in the list already
+    emailDomains[1]: corp.example is already in the list
     attributeMapping.email: write the name of an attribute: 1 to 256 printable characters, no space at either end
     attributeMapping.mail: unknown field `mail`, expected `email`
     authnContexts[0]: write a URI such as urn:oasis:names:tc:SAML:2.0:ac:classes:PasswordProtectedTransport
     signRequests: invalid type: string "yes", expected a boolean
     metadataXml: invalid type: null, expected a string
-    metadataXml: not metadata that can be read: unknown token at 1:1
-    metadataXml: not metadata that can be read: a DOCTYPE or declaration
-    metadataXml: it has no SingleSignOnService with the HTTP-POST binding, which is the one that is used here
-    metadataXml: the address of its SingleSignOnService is not https
-    metadataXml: all signing certificates in it have ended; get metadata with one that is good
+    metadataXml: not valid metadata: unknown token at 1:1
+    metadataXml: not valid metadata: the document contains a DOCTYPE or declaration
+    metadataXml: the metadata has no SingleSignOnService with the HTTP-POST binding
+    metadataXml: the Location of SingleSignOnService does not begin with https://
+    metadataXml: all signing certificates in the metadata have expired; get metadata with a valid one
     metadataXml: write one of metadataXml, metadataUrl, or entityId with ssoUrl and certificates
     metadataXml: write one of metadataXml, metadataUrl, or entityId with ssoUrl and certificates
     colour: unknown field `colour`, expected one of `name`, `emailDomains`, `metadataXml`, `metadataUrl`, `entityId`, `ssoUrl`, `certificates`, `attributeMapping`, `signRequests`, `forceAuthn`, `authnContexts`
-    metadataUrl: the URL has a user or a password in it; leave out everything up to the @
+    metadataUrl: the URL contains a user name or password; remove everything up to the @
     metadataUrl: metadata is read at public addresses only; hand it in as metadataXml instead
     metadataXml: write metadataXml, metadataUrl, or entityId, ssoUrl and certificates
     certificates: entityId, ssoUrl and certificates are written together
     entityId: entityId, ssoUrl and certificates are written together
     entityId: write 1 to 1024 printable characters, no space at either end
-    ssoUrl: the address is not https
+    ssoUrl: the URL does not begin with https://
     certificates: write 1 to 10 signing certificates, as PEM or as base64 of their DER form
-    certificates[1]: not an X.509 certificate: write it as PEM, or as base64 of its DER form
+    certificates[1]: write an X.509 certificate as PEM, or its DER form as base64
     "#);
     assert_eq!(browser.get(PROVIDERS).json()["providers"], json!([]));
 }
@@ -356,7 +356,7 @@ fn metadata_url_is_read_when_set_and_on_refresh() {
         // Metadata with another entity ID is refused, and so is an error response.
         sink.answers("/metadata", 200, "", &idp_metadata("https://evil.example", &[&new]));
         let error = text(&refresh()["metadata"]["error"]);
-        assert!(error.starts_with("the entityID in it is https://evil.example now"), "{error}");
+        assert!(error.starts_with("the entityID in the metadata has changed to https://evil.example"), "{error}");
         sink.answers("/metadata", 503, "", "");
         let failed = refresh();
         assert_eq!(failed["metadata"]["error"], "the server answered 503 instead of the metadata");

@@ -132,15 +132,15 @@ fn errors_name_the_invalid_field() {
     name: write 1 to 100 printable characters, no space at either end
     name: write 1 to 100 printable characters, no space at either end
     url: http:// is not encrypted; the URL has to begin with https://
-    url: the URL has a user or a password in it; leave out everything up to the @
+    url: the URL contains a user name or password; remove everything up to the @
     url: deliveries go to public addresses only
     url: deliveries go to public addresses only
     url: deliveries go to public addresses only
     url: the URL has to begin with https://
     url: this is not a URL (relative URL without a base); write it like https://example.com/path
-    eventFilters[1]: write 1 to 128 of A-Z, a-z, 0-9, _, . and *
-    eventFilters[0]: write 1 to 128 of A-Z, a-z, 0-9, _, . and *
-    eventFilters: 50 at most
+    eventFilters[1]: write 1 to 128 characters of A-Z, a-z, 0-9, _, . and *
+    eventFilters[0]: write 1 to 128 characters of A-Z, a-z, 0-9, _, . and *
+    eventFilters: write at most 50 filters
     eventFilters: invalid type: string "ACCOUNT_*", expected a sequence
     colour: unknown field `colour`, expected one of `name`, `url`, `eventFilters`
     "#);
