@@ -53,7 +53,10 @@ fn operator_adds_rotates_and_removes_a_connection() {
         let started = of_it("rotate");
         assert_eq!(started["phase"], "STARTED");
         let (status, told) = process.refused(&["saml", "rotate", "--id", &id]);
-        assert_eq!((status, told.as_str()), (1, "gatehouse: A key rotation is already in progress. Complete it first."));
+        assert_eq!(
+            (status, told.as_str()),
+            (1, "gatehouse: A key rotation is already in progress. Complete it first.")
+        );
         let done = process.json(&["saml", "rotate", "--id", &id, "--complete"]);
         assert_eq!((&done["phase"], &done["certificate"]), (&json!("COMPLETED"), &started["certificate"]));
 

@@ -356,7 +356,10 @@ fn metadata_url_is_read_when_set_and_on_refresh() {
         // Metadata with another entity ID is refused, and so is an error response.
         sink.answers("/metadata", 200, "", &idp_metadata("https://evil.example", &[&new]));
         let error = text(&refresh()["metadata"]["error"]);
-        assert!(error.starts_with("the entityID in the metadata has changed to https://evil.example"), "{error}");
+        assert!(
+            error.starts_with("the entityID in the metadata has changed to https://evil.example"),
+            "{error}"
+        );
         sink.answers("/metadata", 503, "", "");
         let failed = refresh();
         assert_eq!(failed["metadata"]["error"], "the server answered 503 instead of the metadata");
