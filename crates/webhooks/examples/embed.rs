@@ -155,7 +155,11 @@ fn receive(receiver: Arc<Receiver>, env: Arc<dyn Env>) -> Result<SocketAddr> {
                     Ok(Ok(())) => {
                         // The ID of the body: the header X-Service-Event-Id is not signed.
                         let event: serde_json::Value = serde_json::from_slice(&body).unwrap_or_default();
-                        let id = event["id"].as_str().unwrap_or_default().to_owned();
+                        let id = event
+                            .get("id")
+                            .and_then(serde_json::Value::as_str)
+                            .unwrap_or_default()
+                            .to_owned();
                         receiver.accepted.lock().unwrap_or_else(PoisonError::into_inner).push(id);
                         "204 No Content"
                     }

@@ -15,6 +15,7 @@ pub(super) fn completions(mut command: clap::Command, shell: clap_complete::Shel
 
 pub(super) fn write(command: clap::Command, directory: &Path) -> Result<Report> {
     let shown = directory.display();
+    std::fs::create_dir_all(directory).map_err(|error| format!("{shown}: {error}"))?;
     clap_mangen::generate_to(command, directory).map_err(|error| format!("{shown}: {error}"))?;
     Ok(Report::new(json!({ "directory": directory }), format!("Wrote the manual pages to {shown}")))
 }

@@ -85,7 +85,7 @@ fn every_hostile_response_is_refused_quickly_for_the_expected_reason() {
             count += 1;
             match enter(&case.field, case.change) {
                 Ok(entered) => {
-                    wrong.push(format!("{family}: {} was accepted as {}", case.name, entered.email))
+                    wrong.push(format!("{family}: {} was accepted as {}", case.name, entered.email));
                 }
                 Err(refusal) if refusal.reason != case.expected => {
                     wrong.push(format!("{family}: {}: {refusal}, expected {:?}", case.name, case.expected));

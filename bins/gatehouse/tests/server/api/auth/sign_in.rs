@@ -146,7 +146,7 @@ fn cross_site_requests_and_malformed_bodies_are_refused() {
         let bodies = [
             (json!({ "email": "ada@example.com" }), "password: is required"),
             (json!({ "email": 1, "password": "x" }), "email: invalid type"),
-            (json!({ "email": "ada", "password": "x" }), "email: write an e-mail address"),
+            (json!({ "email": "ada", "password": "x" }), "email: write an email address"),
             (json!({ "email": "a@b", "password": "x", "more": 1 }), "more: unknown field"),
             (json!([]), "body: "),
         ];

@@ -171,7 +171,7 @@ fn policy_test_returns_the_decision_and_its_reasons() {
         assert_eq!(local["reasons"], json!(reasons[..1]));
         for (body, begins) in [
             (json!({}), "aaguid: is required"),
-            (json!({ "aaguid": "x" }), "aaguid: not a UUID"),
+            (json!({ "aaguid": "x" }), "aaguid: write a UUID"),
             (json!({ "aaguid": FIPS, "backupEligible": "yes" }), "backupEligible: "),
             (json!({ "aaguid": FIPS, "proved": true }), "proved: "),
         ] {

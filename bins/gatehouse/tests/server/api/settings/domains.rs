@@ -59,7 +59,7 @@ fn domain_is_verified_by_its_record_and_removed() {
         let failed = verify(server, &browser, "corp.example");
         refused(&failed, "DNS_UNAVAILABLE");
         insta::allow_duplicates! {
-            insta::assert_snapshot!(missing.json()["error"].as_str().unwrap(), @"there is no TXT record _gatehouse.corp.example with the value that the list of domains shows. A new record may take minutes, up to hours, to be seen");
+            insta::assert_snapshot!(missing.json()["error"].as_str().unwrap(), @"there is no TXT record _gatehouse.corp.example with the value that the list of domains shows. A new record can take minutes, up to hours, to become visible");
             insta::assert_snapshot!(failed.json()["error"].as_str().unwrap(), @"_gatehouse.corp.example could not be resolved: the DNS did not answer. Try again in a few minutes");
         }
 
