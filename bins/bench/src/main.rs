@@ -52,7 +52,7 @@ enum Command {
     Stepup,
     /// The audit log written, sealed, looked at and exported, on 5 million entries
     Audit {
-        /// Creates alone, or all but these
+        /// Only creates, or everything else
         #[arg(value_parser = ["creates", "large"])]
         part: Option<String>,
     },

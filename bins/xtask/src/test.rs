@@ -11,7 +11,7 @@ use xtask::{
     system,
 };
 
-use crate::{browser, outside, programs};
+use crate::{browser, outside, programs, prose};
 
 pub(crate) fn run() -> Result<()> {
     let mut stages = Stages::default();
@@ -68,6 +68,7 @@ fn all(stages: &mut Stages) -> Result<()> {
     stages.run("examples", examples)?;
     stages.run("faults", || sh::run(&mut programs::command("chaos", &["short"])?))?;
     stages.run("outside tools", || outside::run(&url))?;
+    stages.run("prose", prose::run)?;
     stages.run("browser", browser::run)
 }
 

@@ -98,7 +98,7 @@ pub struct PatPolicy {
     pub allowed_scopes: Option<Vec<String>>,
 }
 
-/// What a tenant requires of users who sign in.
+/// Requirements of a tenant for users who sign in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

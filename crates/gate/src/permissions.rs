@@ -139,15 +139,15 @@ permission!(
     write SigningIn => Arc<Signed>, any_session
 );
 permission!(
-    /// Managing one's own sessions, factors, tokens and password. Requires a complete session.
+    /// Managing the caller's own sessions, factors, tokens and password. Requires a complete session.
     write OwnAccount => Arc<Signed>, |caller| any_session(caller).and_then(complete)
 );
 permission!(
-    /// Reading one's own profile.
+    /// Reading the caller's own profile.
     ReadProfile => Person, |caller| person(caller, Scope::ReadProfile)
 );
 permission!(
-    /// Changing one's own profile.
+    /// Changing the caller's own profile.
     write WriteProfile => Person, |caller| person(caller, Scope::WriteProfile)
 );
 permission!(

@@ -20,7 +20,7 @@ pub enum Mode {
     Allowlist,
 }
 
-/// What a network policy protects.
+/// A kind of access that a network policy covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]

@@ -161,12 +161,12 @@ async fn sent(store: &Store) -> Vec<String> {
     let sent = SENT.lock().unwrap().clone();
     let changes = ["INSERT", "UPDATE", "DELETE"];
     let kept = KEPT.lock().unwrap().clone();
-    let anew: Vec<_> = sent
+    let again: Vec<_> = sent
         .difference(&kept)
         .filter(|statement| changes.iter().any(|change| statement.starts_with(change)))
         .filter(|statement| !MAY_BE_PREPARED_ANEW.iter().any(|(part, _)| statement.contains(part)))
         .collect();
-    assert!(anew.is_empty(), "prepared anew each time: {anew:#?}");
+    assert!(again.is_empty(), "prepared again each time: {again:#?}");
     let reads = ["SELECT", "UPDATE", "DELETE"];
     sent.into_iter().filter(|statement| reads.iter().any(|read| statement.starts_with(read))).collect()
 }

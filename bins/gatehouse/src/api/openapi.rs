@@ -300,7 +300,7 @@ fn error_schema() -> Value {
         "type": "object",
         "required": ["error"],
         "properties": {
-            "error": { "type": "string", "description": "What is wrong and what to do." },
+            "error": { "type": "string", "description": "The problem and its remedy." },
             "code": { "type": "string", "description": codes() },
             "reason": { "type": "string" },
             "purpose": { "type": "string", "description": "With STEP_UP_REQUIRED: the purpose." },

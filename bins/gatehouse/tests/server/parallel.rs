@@ -30,7 +30,7 @@ fn concurrent_creates_of_one_user_create_it_once() {
             answers.sort();
             assert_eq!(answers.iter().filter(|(status, _)| *status == 201).count(), 1, "round {round}");
             assert_eq!(answers.iter().filter(|(status, _)| *status == 200).count(), 63, "round {round}");
-            assert!(answers.iter().all(|(_, id)| *id == answers[0].1), "all are told of the same user");
+            assert!(answers.iter().all(|(_, id)| *id == answers[0].1), "all responses name the same user");
         }
         assert_eq!(tenant.scim.get(USERS).json()["totalResults"], 50);
         let created =

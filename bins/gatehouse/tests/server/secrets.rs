@@ -63,7 +63,7 @@ fn drive(process: &Process, database: impl Fn() -> Vec<u8>) {
         log.contains("\"status\":401") && log.contains("\"level\":\"DEBUG\""),
         "the log is talkative: {log}"
     );
-    assert!(bytes("ACCOUNT_USER_CREATED", &database), "the database was looked at");
+    assert!(bytes("ACCOUNT_USER_CREATED", &database), "the database contains the entry");
     for secret in secrets {
         assert!(!log.contains(secret), "in the log: {secret}");
         assert!(!bytes(secret, &database), "in the database: {secret}");

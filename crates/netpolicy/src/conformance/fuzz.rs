@@ -53,7 +53,7 @@ pub fn holds(range: Cidr, address: IpAddr) -> bool {
 /// Parses bytes as header lines in both formats.
 ///
 /// # Panics
-/// If an untrusted peer is believed, a trusted proxy is taken for the client, or the proxy's own entry is not
+/// If an untrusted peer is believed, a trusted proxy is mistaken for the client, or the proxy's own entry is not
 /// decisive.
 pub fn proxies(data: &[u8]) {
     let proxy = IpAddr::V4([10, 0, 0, 1].into());

@@ -542,7 +542,7 @@ impl<B: Bench> Rig<B> {
     }
 
     /// Returns the newest stored sessions, the numbers of unused recovery codes and of verified factors, and how many
-    /// wrong codes were entered in a row.
+    /// wrong codes came in a row.
     pub(super) async fn observe(&mut self, sessions: usize) -> (Vec<Session>, usize, usize, i64) {
         let ids: Vec<_> = self.sessions.iter().rev().take(sessions).cloned().collect();
         let user = self.user.clone();

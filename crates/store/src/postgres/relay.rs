@@ -32,7 +32,7 @@ impl Postgres {
             let keys = out.next().await;
             for some in keys.chunks(AT_ONCE) {
                 if let Err(error) = self.notify(some).await {
-                    tracing::debug!(%error, "other instances could not be told; they look by themselves");
+                    tracing::debug!(%error, "other instances could not be notified; they poll");
                 }
             }
             sleep(TOGETHER).await;
@@ -55,7 +55,7 @@ impl Postgres {
     async fn listen_for_others(&self, heard: &Wakeups) {
         loop {
             if let Err(error) = self.listen(heard).await {
-                tracing::debug!(%error, "other instances are not heard; deliveries are looked for each second");
+                tracing::debug!(%error, "notifications of other instances are not received; deliveries are polled each second");
             }
             sleep(PAUSE).await;
         }

@@ -178,7 +178,7 @@ async fn writes_during_a_lock_fail_and_later_ones_succeed() {
         matches!(done, Err(scim_core::Error::Store(StoreError::Unavailable(_))))
     };
     assert!(refused.iter().all(unavailable), "{refused:?}");
-    // The first waits alone. Units that arrived meanwhile fail together, at the latest after a second wait.
+    // The first unit waits by itself. Units that arrived meanwhile fail together, at the latest after a second wait.
     assert!(start.elapsed() < Duration::from_secs(40), "{:?}", start.elapsed());
     diesel::connection::SimpleConnection::batch_execute(&mut other, "ROLLBACK").unwrap();
     assert!(create(&world.store, world.ctx(), "ada").await.is_ok());

@@ -147,7 +147,7 @@ async fn entries_are_stored_as_they_were_hashed() {
         let stray = world.change(&world.other_tenant(), async move |_, tx| tx.append(&[entry]).await).await;
         assert!(
             matches!(stray, Err(StoreError::Aborted(_))),
-            "an entry goes into its own tenant's ledger only"
+            "an entry is recorded in its own tenant's log only"
         );
     })
     .await;

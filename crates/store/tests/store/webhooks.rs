@@ -87,7 +87,10 @@ async fn delivery_commits_with_its_change() {
         let news = world.store.news();
         happens(&world).await;
         let keys = news.next().await;
-        assert!(keys.iter().any(|(key, _)| key.subscription == told.id), "whoever commits tells");
+        assert!(
+            keys.iter().any(|(key, _)| key.subscription == told.id),
+            "the process that commits wakes the dispatcher"
+        );
         assert!(!keys.iter().any(|(key, has_changed)| key.subscription == other.id && !has_changed));
         let refused = async |_: &Ctx, _: &mut Tx| Err::<Audited<()>, _>(StoreError::Aborted("no"));
         world.store.write(world.ctx(), refused).await.unwrap_err();

@@ -103,7 +103,7 @@ strings! {
     AuthenticatorTrust = one_of([Trust::Claimed, Trust::Itself, Trust::Signed, Trust::Trusted].map(Trust::as_str));
     /// Purpose of a step-up; `x-step-up-purposes` lists what each requires.
     StepUpPurpose = one_of(stepup::PURPOSES.iter().map(|purpose| purpose.name).collect::<Vec<_>>());
-    /// What a personal access token may be used for.
+    /// Operations that a personal access token may call.
     TokenScope = one_of(Scope::ALL.map(Scope::as_str));
 
     /// `CALLER_NOT_COVERED`: make the change even if it blocks the caller's own address.

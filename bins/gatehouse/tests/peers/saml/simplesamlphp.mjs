@@ -22,7 +22,7 @@ const TELLING = {
 async function otherCipher(program, cipher) {
   const path = `${program}/vendor/simplesamlphp/saml2/src/SAML2/EncryptedAssertion.php`;
   const parts = (await readFile(path, "utf8")).split("new XMLSecurityKey(XMLSecurityKey::AES128_CBC)");
-  assert.equal(parts.length, 2, `${path} is another one than was looked at`);
+  assert.equal(parts.length, 2, `${path} has changed`);
   return parts.join(`new XMLSecurityKey(XMLSecurityKey::${cipher.toUpperCase().replace("-", "_")})`);
 }
 

@@ -68,7 +68,7 @@ for (const { name, url, accepted } of receivers) {
     }
   }
   if (name.startsWith("receiver.")) {
-    // The header is not signed: whoever has overheard a delivery can change it.
+    // The header is not signed: an eavesdropper can change it.
     const renamed = { ...sample, headers: { ...sample.headers, "x-service-event-id": "evt_other" } };
     assert.deepEqual(await send(url, renamed), taken, name);
     const large = signed(recorded.secret, { body: Buffer.alloc(8 << 20, " ") });

@@ -58,7 +58,7 @@ export function forgeries(genuine, secret, wrong) {
     "no headers": { headers: {}, body },
     "by another secret": signed(wrong, { body }),
     "301 seconds old": signed(secret, { timestamp: String(seconds() - 301) }),
-    // A second more: time goes on until it is looked at.
+    // A second more: time passes until the check.
     "302 seconds early": signed(secret, { timestamp: String(seconds() + 302) }),
     ...Object.fromEntries(
       ["", "soon", "NaN", "Infinity", "-1"].map((time) => [`at "${time}"`, signed(secret, { timestamp: time })]),

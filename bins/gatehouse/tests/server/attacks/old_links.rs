@@ -10,7 +10,7 @@ use crate::{
     support::{Answer, Browser, Server, Tenant, code, on_both},
 };
 
-const NEW: &str = "chosen by whoever has the link";
+const NEW: &str = "chosen by the holder of the link";
 
 fn is(answer: &Answer, status: u16, code: &str) {
     assert_eq!((answer.status, &answer.json()["code"]), (status, &json!(code)), "{}", answer.text);

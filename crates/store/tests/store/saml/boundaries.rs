@@ -37,7 +37,10 @@ async fn tenants_are_isolated() {
             assert_eq!(store.request(&asked.id).await?, None);
             let claimed = store.claim_request(&asked.id, &of, Some(&asked.browser), now).await?;
             assert_eq!(claimed, ClaimedRequest::Unknown);
-            assert!(store.remember_assertion(&of, &[1; 32], now).await?, "a ledger of its own");
+            assert!(
+                store.remember_assertion(&of, &[1; 32], now).await?,
+                "each tenant has its own assertions"
+            );
             assert_eq!(store.connection_test(&tried).await?, None);
             assert!(!store.report_connection_test(&tried, &json!({})).await?);
             assert_eq!(store.verified_domains().await?, []);

@@ -107,7 +107,7 @@ fn ending_all_sessions_refuses_unused_tokens() {
         is(&unused.get("/api/me"), 401, "SESSION_REVOKED");
         server.env.advance(Duration::from_secs(1));
         let fresh = with(server, json!({ "email": ada.email }));
-        assert_eq!(fresh.get("/api/me").status, 200, "a neighbour may mint anew");
+        assert_eq!(fresh.get("/api/me").status, 200, "a neighbor may issue another token");
     });
 }
 

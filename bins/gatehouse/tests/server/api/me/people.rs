@@ -1,4 +1,4 @@
-//! Users: one's own profile, the tenant's users, and changes by administrators.
+//! Users: the caller's own profile, the tenant's users, and changes by administrators.
 
 use directory::Role;
 use serde_json::{Value, json};

@@ -64,7 +64,7 @@ fn root_search_covers_users_and_groups() {
         assert_eq!(total("not (userName pr)"), 3);
         assert_eq!(scim.post(SEARCH, &json!({ "filter": "shoeSize pr" })).status, 400);
 
-        // A page filled by groups alone is the last one if no user follows, and has a cursor if one does.
+        // A page filled only by groups is the last one if no user follows, and has a cursor if one does.
         let cursor = |filter: &str| {
             let page = scim.post(SEARCH, &json!({ "filter": filter, "cursor": "", "count": 1 })).json();
             let body = json!({ "filter": filter, "cursor": page["nextCursor"], "count": 2 });

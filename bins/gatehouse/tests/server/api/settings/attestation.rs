@@ -204,7 +204,7 @@ fn the_policy_decides_at_enrolment() {
         let refused = browser.post("/api/me/factors/passkeys/verify", &body);
         is(&refused, 403, "ATTESTATION_POLICY_BLOCKED");
         assert_eq!(refused.json()["reason"], "ALLOWLIST_NO_MATCH");
-        assert!(!refused.text.contains(GOOGLE), "the administrator is told which: {}", refused.text);
+        assert!(!refused.text.contains(GOOGLE), "the response must not name the model: {}", refused.text);
         let factors = browser.get("/api/me/factors").json();
         assert_eq!(factors["factors"], json!([]), "nothing is stored");
         let entry = server.entry(&tenant, "ACCOUNT_ATTESTATION_POLICY_BLOCKED");
@@ -364,7 +364,7 @@ fn attestation_level_is_stored_with_the_passkey() {
         assert_eq!((&impact["enrolled"], &impact["refused"]), (&json!(11), &json!(8)));
         let mut put = set(server, &admin, &proof);
         assert_eq!(put.as_object_mut().unwrap().shift_remove("policy"), Some(proof.clone()));
-        assert_eq!(put, impact, "what is asked beforehand is what is told afterwards");
+        assert_eq!(put, impact, "the preview equals the result");
         let mut device = key(FIPS);
         device.attests = by(&unknown);
         let refused = newcomer(server, &tenant, &mut device).1;

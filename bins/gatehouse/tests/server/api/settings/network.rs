@@ -202,7 +202,7 @@ fn policy_applies_to_the_next_request_on_every_surface_and_instance() {
         let provider = |from: &str| tenant.scim.with("X-Forwarded-For", from);
         assert_eq!(inside.post(RULES, &json!({ "cidr": "203.0.113.0/24", "label": "Office" })).status, 200);
         for caller in [&outside, &unknown] {
-            assert_eq!(caller.get("/api/me").status, 200, "nothing is looked at yet");
+            assert_eq!(caller.get("/api/me").status, 200, "the policy is not enforced yet");
         }
 
         assert_eq!(inside.put(POLICY, &on(false, json!({}))).status, 200);

@@ -11,7 +11,7 @@ use crate::{error::store_error, schema::users, scim_core::users::UserRow};
 /// Rows per batch.
 const BATCH: i64 = 500;
 
-/// Fills the column where it is missing, and returns how many rows changed.
+/// Fills missing values of the column, and returns how many rows changed.
 pub(crate) async fn refold(conn: &mut Connection) -> StoreResult<usize> {
     let mut done = 0;
     loop {

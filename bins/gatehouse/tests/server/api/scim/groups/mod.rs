@@ -92,7 +92,7 @@ fn errors_name_the_attribute() {
         }
         let unknown = json!([{ "op": "add", "path": "members", "value": [{ "value": mine[0] }, { "value": foreign[0] }] }]);
         assert_eq!(tenant.scim.operations(&path, &unknown).status, 400);
-        assert_eq!(tenant.scim.get(GROUPS).json()["totalResults"], 2, "nothing of what was refused is kept");
+        assert_eq!(tenant.scim.get(GROUPS).json()["totalResults"], 2, "refused changes are not stored");
         assert_eq!(members(&tenant.scim.get(&path).json()), mine);
     });
 }
@@ -215,6 +215,6 @@ fn thousands_of_members_are_changed_in_one_request() {
             .map(|entry| serde_json::from_str::<Value>(&entry.metadata).unwrap())
             .map(|data| data["joined"].as_array().unwrap().len() + data["left"].as_array().unwrap().len())
             .sum();
-        assert_eq!(named, 4_000, "the ledger names everybody");
+        assert_eq!(named, 4_000, "the audit log names everybody");
     });
 }

@@ -68,7 +68,7 @@ fn replace_refuses_unique_values_of_other_users() {
         assert_eq!(
             scim.put(&path, &json!({ "userName": "BOB" })).status,
             200,
-            "one's own name in another case"
+            "the user's own name in another case"
         );
     });
 }
