@@ -283,7 +283,7 @@ mod tests {
         write(7, 1, "2027-01-01");
         assert_eq!(makers.refresh(now), 1);
         let other = AuthenticatorMetadataFiles { signer: None, ..files.clone() };
-        assert!(load(&other, now).is_err_and(|problem| problem.contains("its signer is not trusted")));
+        assert!(load(&other, now).is_err_and(|problem| problem.contains("the signer is not trusted")));
         let of = credentials::TrustAnchors::roots(&makers, Aaguid([0; 16]));
         assert_eq!(of.len(), 2, "its own, and the one in the folder that is for all");
     }

@@ -53,17 +53,17 @@ pub(crate) enum Command {
     },
     /// Show an SSO connection and the values to enter at the identity provider
     #[command(
-        after_help = "Example:\n  gatehouse saml show --id sso_01jz000000000000000000000001jz5555555555555555555555"
+        after_help = "Example:\n  gatehouse saml show --id sso_01jz000000000000000000000001jz4444444444444444444444"
     )]
     Show(ProviderSelection),
     /// Remove an SSO connection
     #[command(
-        after_help = "Example:\n  gatehouse saml remove --id sso_01jz000000000000000000000001jz5555555555555555555555"
+        after_help = "Example:\n  gatehouse saml remove --id sso_01jz000000000000000000000001jz4444444444444444444444"
     )]
     Remove(ProviderSelection),
     /// Start a rotation of the service provider's key; complete it once the identity provider has the new certificate
     #[command(
-        after_help = "Example:\n  gatehouse saml rotate --id sso_01jz000000000000000000000001jz5555555555555555555555"
+        after_help = "Example:\n  gatehouse saml rotate --id sso_01jz000000000000000000000001jz4444444444444444444444"
     )]
     Rotate {
         #[command(flatten)]
@@ -74,7 +74,7 @@ pub(crate) enum Command {
     },
     /// Fetch the identity provider's metadata now
     #[command(
-        after_help = "Example:\n  gatehouse saml refresh --id sso_01jz000000000000000000000001jz5555555555555555555555"
+        after_help = "Example:\n  gatehouse saml refresh --id sso_01jz000000000000000000000001jz4444444444444444444444"
     )]
     Refresh(ProviderSelection),
 }

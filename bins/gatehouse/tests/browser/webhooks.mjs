@@ -187,7 +187,7 @@ export async function webhooks({ page, complaints, confirm }, see, by) {
   await see(page, "webhook-settings");
   await url.fill("https://user:pass@example.com/");
   await save.click();
-  await page.locator('[data-wrong="url"]').getByText("user or a password").waitFor();
+  await page.locator('[data-wrong="url"]').getByText("user name or password").waitFor();
   await by(page, "Discard changes").click();
   assert.equal(await url.inputValue(), receiver.url);
   await name.fill("SIEM");

@@ -5,7 +5,7 @@ use utoipa::ToSchema;
 
 use super::define::event;
 
-const PROVIDER: &str = "sso_01jz000000000000000000000001jz5555555555555555555555";
+const PROVIDER: &str = "sso_01jz000000000000000000000001jz4444444444444444444444";
 const ADMINISTRATOR: (&str, &str) = ("usr_01jz2222222222222222222222", "USER");
 const BY_PROVIDER: (&str, &str) = (PROVIDER, "SAML");
 const SYSTEM: (&str, &str) = ("saml", "SYSTEM");

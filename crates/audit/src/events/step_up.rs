@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 use super::define::{BY_USER, USER, event};
 
 const ADA: &str = "usr_01jz2222222222222222222222";
-const SESSION: &str = "ses_01jz5555555555555555555555";
+const SESSION: &str = "ses_01jz4444444444444444444444";
 const TOKEN: &str = "sup_01jz9999999999999999999999";
 
 /// A step-up succeeded and its token was issued.

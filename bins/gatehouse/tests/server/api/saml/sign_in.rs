@@ -140,7 +140,7 @@ fn metadata_has_both_certificates_during_a_rotation() {
         rotate("/complete");
         let after = certificates(&metadata().text);
         assert!(after.len() == 1 && after != before && during.contains(&after[0]));
-        for unknown in ["sso_1", "sso_01jz000000000000000000000001jz5555555555555555555555", "%00"] {
+        for unknown in ["sso_1", "sso_01jz000000000000000000000001jz4444444444444444444444", "%00"] {
             for (method, rest) in [("GET", "metadata"), ("GET", "login"), ("POST", "acs")] {
                 let kind = (method == "POST").then_some("application/x-www-form-urlencoded");
                 let answer =
