@@ -80,7 +80,7 @@ pub(crate) enum Command {
     },
     /// Erase the IP addresses in a user's audit entries; proofs stay valid
     #[command(
-        after_help = "Example:\n  gatehouse audit erase --tenant acme --user usr_01jz2222222222222222222222"
+        after_help = "Example:\n  gatehouse audit erase --tenant acme --user usr_01jz4444444444444444444444"
     )]
     Erase {
         /// Slug of the tenant

@@ -57,7 +57,7 @@ pub(crate) enum Command {
         expires_in_days: Option<i64>,
     },
     /// Revoke a token; its next request is refused
-    #[command(after_help = "Example:\n  gatehouse token revoke --id sct_01jz2222222222222222222222")]
+    #[command(after_help = "Example:\n  gatehouse token revoke --id sct_01jz4444444444444444444444")]
     Revoke {
         /// ID of the token: sct_… or ptk_…
         #[arg(long)]

@@ -176,7 +176,7 @@ async fn replace_group(call: Call<ScimWrite>, body: ScimJson) -> Answer {
         (ScimPatch = "application/scim+json", example = json!({
             "schemas": ["urn:ietf:params:scim:api:messages:2.0:PatchOp"],
             "Operations": [
-                { "op": "add", "path": "members", "value": [{ "value": "usr_01jz2222222222222222222222" }] },
+                { "op": "add", "path": "members", "value": [{ "value": "usr_01jz4444444444444444444444" }] },
                 { "op": "remove", "path": "members[value eq \"usr_01jz3333333333333333333333\"]" }
             ]
         })),

@@ -114,7 +114,7 @@ fn list(resource: &Value) -> Value {
 
 fn example() -> Value {
     let time = "2026-01-31T09:30:00.000Z";
-    let id = "usr_01jz2222222222222222222222";
+    let id = "usr_01jz4444444444444444444444";
     json!({
         "schemas": ["urn:ietf:params:scim:schemas:core:2.0:User"],
         "id": id,
@@ -134,7 +134,7 @@ fn example() -> Value {
 
 fn group_example() -> Value {
     let time = "2026-01-31T09:30:00.000Z";
-    let (id, user) = ("grp_01jz2222222222222222222222", "usr_01jz2222222222222222222222");
+    let (id, user) = ("grp_01jz4444444444444444444444", "usr_01jz4444444444444444444444");
     json!({
         "schemas": ["urn:ietf:params:scim:schemas:core:2.0:Group"],
         "id": id,
