@@ -248,7 +248,7 @@ fn invalid_patches_are_refused() {
         (
             json!([{ "op": "replace", "path": "emails[type eq \"work\"].value", "value": "ada" }]),
             "invalidValue",
-            "e-mail",
+            "email address",
         ),
         (
             json!([{ "op": "add", "path": "emails[type eq", "value": "x" }]),
