@@ -1,4 +1,4 @@
-//! Verifies the statements of the threat model in `docs/step-up.md` that need no server.
+//! Verifies the statements of the threat model in `docs/design/threat-model.md` that need no server.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 
 use std::{net::IpAddr, sync::Arc};

@@ -7,6 +7,8 @@ use std::{
 
 use serde_json::Value;
 
+use crate::support::files_below;
+
 /// Domain crates: the rules of an area. Of our crates they may use only `kernel`.
 const DOMAIN: [&str; 11] = [
     "directory",
@@ -151,20 +153,12 @@ fn only_store_depends_on_diesel() {
 #[test]
 fn unsafe_code_is_in_two_files() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
-    let mut folders = vec![root.join("crates"), root.join("bins")];
     let mut found = BTreeSet::new();
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "rs") {
-                let text = std::fs::read_to_string(&path).unwrap();
-                // The crates deny unsafe code, so a file with it declares that at its top.
-                if text.lines().any(|line| line.starts_with("#![expect(") && line.contains("unsafe_code")) {
-                    found.insert(path.strip_prefix(root).unwrap().to_str().unwrap().to_owned());
-                }
-            }
+    for path in ["crates", "bins"].iter().flat_map(|folder| files_below(&root.join(folder), "rs")) {
+        let text = std::fs::read_to_string(&path).unwrap();
+        // The crates deny unsafe code, so a file with it declares that at its top.
+        if text.lines().any(|line| line.starts_with("#![expect(") && line.contains("unsafe_code")) {
+            found.insert(path.strip_prefix(root).unwrap().to_str().unwrap().to_owned());
         }
     }
     let known = ["crates/saml-sp/src/signature/native.rs", "crates/store/src/sqlite/interrupt.rs"];

@@ -1,23 +1,16 @@
 //! Handlers stay short: the rules are in the domain crates, and the steps of a request in named functions.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{fs, path::Path};
+
+use crate::support::files_below;
 
 /// Maximum lines of a handler's body.
 const MAX_LINES: usize = 30;
 /// If far fewer handlers are found, this test no longer recognizes them.
 const MIN_HANDLERS: usize = 90;
 
-fn sources(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    entries.flat_map(|path| if path.is_dir() { sources(&path) } else { vec![path] }).collect()
-}
-
 /// Returns the handlers of a file with the number of lines of each body. Relies on rustfmt: the body begins after the
-/// first line
-/// that ends with a brace, and ends before a brace in the first column.
+/// first line that ends with a brace, and ends before a brace in the first column.
 fn handlers(source: &str) -> Vec<(String, usize)> {
     let described = source.split("#[utoipa::path(").skip(1);
     let handlers = described.map(|text| {
@@ -31,7 +24,7 @@ fn handlers(source: &str) -> Vec<(String, usize)> {
 
 #[test]
 fn handlers_are_short() {
-    let sources = sources(Path::new("src"));
+    let sources = files_below(Path::new("src"), "rs");
     let handlers: Vec<_> =
         sources.iter().flat_map(|path| handlers(&fs::read_to_string(path).unwrap())).collect();
     assert!(handlers.len() >= MIN_HANDLERS, "{} handlers were found", handlers.len());

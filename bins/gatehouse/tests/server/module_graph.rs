@@ -10,6 +10,8 @@ use std::{
 
 use syn::{Item, ItemUse, UseTree, Visibility, visit::Visit};
 
+use crate::support::files_below;
+
 type Name = Vec<String>;
 
 /// The imports and exports of a file.
@@ -79,24 +81,16 @@ struct Graph(BTreeMap<Name, Named>);
 impl Graph {
     fn of(source: &Path) -> Self {
         let mut modules = BTreeMap::new();
-        let mut folders = vec![source.to_owned()];
-        while let Some(folder) = folders.pop() {
-            for entry in std::fs::read_dir(&folder).unwrap() {
-                let path = entry.unwrap().path();
-                if path.is_dir() {
-                    folders.push(path);
-                } else if path.extension().is_some_and(|extension| extension == "rs") {
-                    let file = syn::parse_file(&std::fs::read_to_string(&path).unwrap()).unwrap();
-                    let mut named = Named::default();
-                    named.visit_file(&file);
-                    for item in &file.items {
-                        if let Item::Mod(child) = item {
-                            named.children.insert(child.ident.to_string());
-                        }
-                    }
-                    modules.insert(name_of(path.strip_prefix(source).unwrap()), named);
+        for path in files_below(source, "rs") {
+            let file = syn::parse_file(&std::fs::read_to_string(&path).unwrap()).unwrap();
+            let mut named = Named::default();
+            named.visit_file(&file);
+            for item in &file.items {
+                if let Item::Mod(child) = item {
+                    named.children.insert(child.ident.to_string());
                 }
             }
+            modules.insert(name_of(path.strip_prefix(source).unwrap()), named);
         }
         Self(modules)
     }

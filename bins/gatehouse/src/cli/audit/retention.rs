@@ -171,9 +171,7 @@ async fn signed_retention(tx: &mut Tx, tenant: &Tenant, keys: &Keys<'_>) -> Resu
     let entry = tx.newest_of_action(AuditRetentionChanged::CODE).await?;
     let refusal = if newest_number.is_none() {
         match days {
-            None => {
-                format!("Entries of {slug} are kept forever. Set a retention first: gatehouse audit retain")
-            }
+            None => no_retention(slug),
             Some(_) => format!(
                 "The retention of {slug} is not signed. Check it and set it again: gatehouse audit retain"
             ),
@@ -189,9 +187,7 @@ async fn signed_retention(tx: &mut Tx, tenant: &Tenant, keys: &Keys<'_>) -> Resu
         )
     } else {
         match settings.newest() {
-            None => {
-                format!("Entries of {slug} are kept forever. Set a retention first: gatehouse audit retain")
-            }
+            None => no_retention(slug),
             Some(stated) => return Ok(in_force(tenant, stated, days, entry.as_ref(), keys.entries)?),
         }
     };
@@ -232,11 +228,13 @@ fn in_force(
             stated.at
         ));
     }
-    days.ok_or_else(|| {
-        format!("Entries of {slug} are kept forever. Set a retention first: gatehouse audit retain")
-    })
+    days.ok_or_else(|| no_retention(slug))
 }
 
 fn in_words(days: Option<u32>) -> String {
     days.map_or_else(|| "forever".to_owned(), |days| format!("{days} days"))
+}
+
+fn no_retention(slug: &str) -> String {
+    format!("Entries of {slug} are kept forever. Set a retention first: gatehouse audit retain")
 }

@@ -6,6 +6,8 @@ mod migration;
 
 use std::path::{Path, PathBuf};
 
+use crate::support::files_below;
+
 /// The root of the checkout.
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
@@ -13,20 +15,7 @@ fn root() -> PathBuf {
 
 /// The Markdown files below a folder of the checkout, sorted.
 fn pages(folder: &str) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    let mut folders = vec![root().join(folder)];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "md") {
-                found.push(path);
-            }
-        }
-    }
-    found.sort();
-    found
+    files_below(&root().join(folder), "md")
 }
 
 /// A fenced block of code.
