@@ -24,8 +24,8 @@ pub(crate) struct ProviderContext {
 }
 
 impl ProviderContext {
-    /// Reads the context in this transaction. In a transaction that changes a connection, read it before locking the
-    /// connection: the lock order is the tenant's policy, then the connection.
+    /// Reads the context in this transaction, and locks the tenant. Lock the connection first, as a sign-in does.
+    /// Another order deadlocks on PostgreSQL.
     pub(crate) async fn of(tx: &mut Tx) -> StoreResult<Self> {
         let verified = tx.verified_domains().await?.into_iter().map(|domain| domain.domain).collect();
         Ok(Self { verified, mode: tx.sign_in_policy().await?.sign_in_mode })

@@ -45,8 +45,8 @@ struct SamlProviderList {
 
 /// Returns the SSO connection with this ID, and the context of its checks.
 pub(crate) async fn found(tx: &mut Tx, id: &ProviderId) -> Result<(Provider, ProviderContext), Problem> {
-    let around = ProviderContext::of(tx).await?;
     let provider = tx.provider(id).await?.ok_or_else(Problem::not_found)?;
+    let around = ProviderContext::of(tx).await?;
     Ok((provider, around))
 }
 

@@ -35,16 +35,15 @@ pub(crate) async fn refresh_saml_provider(call: Call<AdministerInPerson>) -> Ans
     let wanted = id.clone();
     let found = call.read(async move |_: &Ctx, tx: &mut Tx| tx.provider(&wanted).await).await?;
     let Source::MetadataUrl(url) = found.ok_or_else(Problem::not_found)?.source else {
-        let problem =
-            "this provider's metadata has no address; set metadataUrl, or hand in newer metadataXml";
+        let problem = "this SSO connection has no metadataUrl; set one, or send newer metadataXml";
         return Err(Problem::new(Code::Conflict, problem).reason("NO_METADATA_URL"));
     };
     call.attempt(attempts::look_up(call.tenant())).await?;
     let read = call.aside(metadata::read(&call.site.webhooks.client, &url)).await?;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let around = ProviderContext::of(tx).await?;
         let refreshed = saml_sp::refreshed(ctx, tx, &id, &url, read).await?;
         let event = provider_changed(&refreshed.provider, &refreshed.changed);
+        let around = ProviderContext::of(tx).await?;
         Ok::<_, Problem>(Audited::of_changes((refreshed.provider, around), event.into_iter().collect()))
     };
     let (provider, around) = call.write(work).await?;

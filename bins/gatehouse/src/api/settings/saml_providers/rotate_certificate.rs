@@ -46,9 +46,8 @@ pub(crate) async fn rotate_saml_certificate(
     let key = new_key(&call, &id).await?;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let spending = proof.consume_alone(ctx, tx).await?;
-        let around = ProviderContext::of(tx).await?;
         let provider = saml_sp::start_rotation(ctx, tx, &id, key).await?;
-        let event = rotation_started(&provider);
+        let (around, event) = (ProviderContext::of(tx).await?, rotation_started(&provider));
         Ok::<_, Problem>(Audited::new((provider, around), event).with(spending.events()?))
     };
     let (provider, around) = call.write(work).await?;
@@ -75,9 +74,8 @@ pub(crate) async fn complete_saml_rotation(
     let id = call.id()?;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let spending = proof.consume_alone(ctx, tx).await?;
-        let around = ProviderContext::of(tx).await?;
         let provider = saml_sp::complete_rotation(ctx, tx, &id).await?;
-        let event = rotation_completed(&provider);
+        let (around, event) = (ProviderContext::of(tx).await?, rotation_completed(&provider));
         Ok::<_, Problem>(Audited::new((provider, around), event).with(spending.events()?))
     };
     let (provider, around) = call.write(work).await?;

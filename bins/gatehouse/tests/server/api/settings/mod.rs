@@ -5,5 +5,6 @@ mod audit_log;
 mod audit_proofs;
 mod domains;
 mod network;
+mod saml_lock_order;
 mod saml_providers;
 mod webhooks;
