@@ -39,8 +39,12 @@ pub(crate) enum Command {
     /// Remove the oldest key; what it signed is no longer valid
     #[command(after_help = "Example:\n  gatehouse keys retire --only auth-secret")]
     Retire {
-        #[command(flatten)]
-        which: KeySelection,
+        /// Key to retire. Retiring master_key too early breaks webhooks and the audit log
+        #[arg(long, value_enum)]
+        only: Setting,
+        /// Print the new value, including secrets, instead of writing it to its file
+        #[arg(long)]
+        print: bool,
     },
 }
 
@@ -55,7 +59,7 @@ pub(crate) struct KeySelection {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Setting {
+pub(crate) enum Setting {
     AuthSecret,
     MasterKey,
 }
@@ -172,7 +176,10 @@ pub(crate) fn run(command: &Command, config: Option<&Path>, env: &dyn Env) -> Re
             };
             changed(change, which, config, env)
         }
-        Command::Retire { which } => changed(KeyChange::Retire, which, config, env),
+        Command::Retire { only, print } => {
+            let which = KeySelection { only: Some(*only), print: *print };
+            changed(KeyChange::Retire, &which, config, env)
+        }
     }
 }
 

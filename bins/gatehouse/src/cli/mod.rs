@@ -100,16 +100,20 @@ enum Command {
     /// Print a page of the reference in Markdown, generated from this program
     #[command(after_help = "Example:\n  gatehouse reference settings")]
     Reference {
+        /// Page to print
         #[arg(value_enum)]
         page: reference::Page,
     },
     /// Print a completion script for a shell
     #[command(after_help = "Example:\n  gatehouse completions bash > /etc/bash_completion.d/gatehouse")]
-    Completions { shell: clap_complete::Shell },
+    Completions {
+        /// Shell that runs the script
+        shell: clap_complete::Shell,
+    },
     /// Write a manual page for each command to a directory
     #[command(after_help = "Example:\n  gatehouse man /usr/local/share/man/man1")]
     Man {
-        /// Existing directory
+        /// Directory to write to. Created if it does not exist
         directory: PathBuf,
     },
     /// Check and print the settings

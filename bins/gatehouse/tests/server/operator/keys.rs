@@ -140,8 +140,10 @@ fn keys_in_variables_are_refused_and_printed_on_request() {
     assert!(said.contains("auth_secret is set by a variable") && said.contains("--print"), "{said}");
     let printed = process.json(&["keys", "rotate", "--print"]);
     assert!(printed["authSecret"].as_str().unwrap().ends_with(",q3LZ8Fj0yD1uWm7xTnB5cKe9RsAhVgPi"));
-    let (_, said) = process.refused(&["keys", "retire", "--print"]);
+    let (_, said) = process.refused(&["keys", "retire", "--only", "auth-secret", "--print"]);
     insta::assert_snapshot!(said, @"gatehouse: auth_secret: has only one key");
+    let (code, said) = process.refused(&["keys", "retire", "--print"]);
+    assert!(code == 2 && said.contains("--only <ONLY>"), "without --only it could retire both: {said}");
     let listed = process.run(&["keys", "list"]);
     let listed = String::from_utf8(listed.stdout).unwrap();
     assert!(!listed.contains("q3LZ8F") && !listed.contains("AAECAw"), "{listed}");
