@@ -21,7 +21,10 @@ use serde_json::json;
 use store::Tx;
 
 use self::keys::own;
-use super::{operator::Operator, report::Report, report::Result};
+use super::{
+    operator::Operator,
+    report::{Report, Result, counted},
+};
 use crate::{
     config::{Raw, Settings},
     secrets,
@@ -168,15 +171,15 @@ async fn verify_database(
     let look = async |tx: &mut Tx| verify(tx, &name, with, checkpoints).await;
     let found = office.store.at_one_moment::<_, StoreError>(tenant.id, look).await?;
     let mut seen = format!(
-        "{} entries in the log of {}, root {}\nRehashed {}, purged {}, unsealed {}; compared {} checkpoints, verified {} MACs",
-        found.size,
+        "{} in the log of {}, root {}\nRehashed {}, purged {}, unsealed {}; compared {}, verified {}",
+        counted(found.size, "entry", "entries"),
         tenant.slug,
         found.root,
         found.entries,
         found.dropped,
         found.waiting,
-        found.checkpoints,
-        found.macs
+        counted(found.checkpoints, "checkpoint", "checkpoints"),
+        counted(found.macs, "MAC", "MACs")
     );
     // The slug is a database column that an attacker can change. The ID is part of each signature.
     let origin = Checkpoint::new(&name, 0, [0; 32]).origin;
@@ -199,7 +202,9 @@ fn verdict(json: serde_json::Value, seen: String, findings: &[Finding], count: u
     lines.extend(findings.iter().map(ToString::to_string));
     lines.push(match count {
         0 => "The log is unchanged since it was sealed".into(),
-        count => format!("{count} findings: the log was changed after it was sealed"),
+        count => {
+            format!("{}: the log was changed after it was sealed", counted(count, "finding", "findings"))
+        }
     });
     Report { json, lines: lines.join("\n"), failed: count > 0 }
 }
@@ -216,8 +221,12 @@ fn verify_file(path: &Path, said: &[String], settings: &Settings) -> Result<Repo
     let found = verify_export(BufReader::new(open()?), &keys)
         .map_err(|error| format!("{}: {error}", path.display()))?;
     let seen = format!(
-        "{} entries of the log of {} (size {}, root {}); {} left out between the first and the last",
-        found.entries, found.tenant, found.size, found.root, found.left_out
+        "{} of the log of {} (size {}, root {}); {} left out between the first and the last",
+        counted(found.entries, "entry", "entries"),
+        found.tenant,
+        found.size,
+        found.root,
+        found.left_out
     );
     Ok(verdict(serde_json::to_value(&found)?, seen, &found.findings, found.count))
 }
@@ -241,6 +250,7 @@ async fn erase(tenant: &str, user: &UserId, office: &Operator) -> Result<Report>
             some => erased += some,
         }
     }
-    let said = format!("Erased the IP addresses of {erased} entries of {}", tenant.slug);
+    let entries = counted(erased, "entry", "entries");
+    let said = format!("Erased the IP addresses of {entries} of {}", tenant.slug);
     Ok(Report::new(json!({ "erased": erased }), said))
 }

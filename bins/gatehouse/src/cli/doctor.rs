@@ -18,7 +18,7 @@ use store::{Across, DatabaseUrl, Examination, Store};
 use tokio::time::timeout;
 
 use self::findings::{Findings, PATIENCE};
-use super::report::Report;
+use super::report::{Report, counted};
 use crate::{
     config::{Raw, SECRETS, Settings, Source},
     secrets, trust_anchors,
@@ -201,17 +201,17 @@ async fn identity_providers(findings: &mut Findings, settings: &Settings, env: &
     let mut problems = Vec::new();
     if expiry.expired > 0 {
         problems.push(format!(
-            "{} SSO connections have only expired signing certificates, so nobody can sign in through them. List them with gatehouse saml list",
+            "SSO connections with only expired signing certificates: {}. Nobody can sign in through them. List them with gatehouse saml list",
             expiry.expired
         ));
     }
     if expiry.within_30_days > 0 {
         problems.push(format!(
-            "the last signing certificate of {} SSO connections expires within 30 days",
+            "SSO connections whose last signing certificate expires within 30 days: {}",
             expiry.within_30_days
         ));
     }
-    let well = format!("{} SSO connections have certificates valid for more than 30 days", expiry.providers);
+    let well = format!("SSO connections with certificates valid for more than 30 days: {}", expiry.providers);
     findings.unless(CHECK, problems, well);
 }
 
@@ -252,8 +252,13 @@ fn certificate(findings: &mut Findings, settings: &Settings, env: &dyn Env) {
         Err(problem) => findings.fail("certificate", problem),
         Ok(loaded) => match (loaded.ends - env.now().unix_millis() / 1000).div_euclid(86_400) {
             days if days < 0 => findings.fail("certificate", "expired"),
-            days if days < SOON => findings.warn("certificate", format!("expires in {days} days")),
-            days => findings.ok("certificate", format!("matches its key and expires in {days} days")),
+            days if days < SOON => {
+                findings.warn("certificate", format!("expires in {}", counted(days, "day", "days")))
+            }
+            days => findings.ok(
+                "certificate",
+                format!("matches its key and expires in {}", counted(days, "day", "days")),
+            ),
         },
     }
 }

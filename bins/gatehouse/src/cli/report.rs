@@ -49,6 +49,14 @@ fn escaped(text: &str) -> String {
     text.chars().map(escape).collect()
 }
 
+/// Formats a number with its noun, such as `1 entry` or `2 entries`.
+pub(super) fn counted(count: impl TryInto<u64>, one: &str, many: &str) -> String {
+    match count.try_into().unwrap_or(u64::MAX) {
+        1 => format!("1 {one}"),
+        count => format!("{count} {many}"),
+    }
+}
+
 /// Formats an optional value, with a hyphen for none.
 pub(super) fn or_hyphen(value: Option<impl ToString>) -> String {
     value.map_or_else(|| "-".to_owned(), |value| value.to_string())

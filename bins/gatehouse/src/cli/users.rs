@@ -13,13 +13,16 @@ use audit::{
 };
 use clap::{Args, Subcommand, ValueEnum};
 use credentials::{PasswordContext, Passwords, Salt, SignInStore, check_new_password};
-use directory::{NewPerson, PeopleStore, Person, Role};
+use directory::{LinkKind, NewPerson, PeopleStore, Person, Role};
 use kernel::{Ctx, Email, Secret};
 use serde_json::json;
 use sign_in::reset;
 use store::Tx;
 
-use super::{operator::Operator, report::Report, report::Result};
+use super::{
+    operator::Operator,
+    report::{Report, Result, counted},
+};
 use crate::config::Settings;
 
 #[derive(Subcommand)]
@@ -203,9 +206,14 @@ async fn reset_password(office: &Operator, settings: &Settings, who: &UserSelect
     let address = reset::link_url(&settings.base_url(), &link);
     let json = json!({ "id": person.id, "link": address, "revokedTokens": revoked_tokens });
     let lines = format!(
-        "Revoked the password, all sessions and {revoked_tokens} tokens of {}.\nLink to set a new password, valid for {} hours:\n{address}",
+        "Revoked the password, all sessions and {} of {}.\n{}, valid for {}:\n{address}",
+        counted(revoked_tokens, "token", "tokens"),
         who.email,
-        kind.hours(),
+        match kind {
+            LinkKind::Invitation => "Invitation link",
+            LinkKind::Reset => "Link to set a new password",
+        },
+        counted(kind.hours(), "hour", "hours"),
     );
     Ok(Report::new(json, lines))
 }
@@ -219,8 +227,10 @@ async fn reset_factors(office: &Operator, who: &UserSelection) -> Result<Report>
     let reset::FactorsReset { removed, revoked_tokens, .. } = done;
     let json = json!({ "id": id, "removed": removed, "revokedTokens": revoked_tokens });
     let lines = format!(
-        "Removed {removed} factors of {} and revoked all sessions and {revoked_tokens} tokens.",
-        who.email
+        "Removed {} of {} and revoked all sessions and {}.",
+        counted(removed, "factor", "factors"),
+        who.email,
+        counted(revoked_tokens, "token", "tokens")
     );
     Ok(Report::new(json, lines))
 }

@@ -92,7 +92,7 @@ fn metadata_is_read_from_a_url_or_standard_input() {
     assert_eq!(process.json(&refresh), json!({ "id": id, "changed": ["certificates"] }));
     sink.answers("/metadata", 404, "", "");
     let (status, told) = process.refused(&refresh);
-    let problem = format!("gatehouse: {id}: the server answered 404 instead of the metadata");
+    let problem = format!("gatehouse: {id}: the server answered 404 instead of 200");
     assert_eq!((status, told), (1, problem));
 
     let metadata = idp_metadata("https://idp.example.com", &[&new]);
@@ -117,7 +117,7 @@ fn metadata_is_read_from_a_url_or_standard_input() {
     gatehouse: --metadata: none.xml: No such file or directory (os error 2)
     gatehouse: emailDomains[0]: write a domain such as example.com
     gatehouse: --metadata-url: this is not a URL (relative URL without a base); write it like https://example.com/path
-    gatehouse: --metadata-url: the server answered 404 instead of the metadata
+    gatehouse: --metadata-url: the server answered 404 instead of 200
     ");
     for usage in [&["third.example"][..], &["third.example", "--metadata", "-", "--metadata-url", &url]] {
         assert_eq!(refused(usage).0, 2);
@@ -127,7 +127,7 @@ fn metadata_is_read_from_a_url_or_standard_input() {
     let line = checks.as_array().unwrap().iter().find(|one| one["check"] == "identity providers").unwrap();
     assert_eq!(
         (&line["status"], &line["message"]),
-        (&json!("ok"), &json!("2 SSO connections have certificates valid for more than 30 days"))
+        (&json!("ok"), &json!("SSO connections with certificates valid for more than 30 days: 2"))
     );
 }
 

@@ -18,7 +18,7 @@ use super::keys::own;
 use crate::{
     cli::{
         operator::Operator,
-        report::{Report, Result},
+        report::{Report, Result, counted},
     },
     config::Settings,
 };
@@ -59,8 +59,9 @@ pub(crate) async fn retain(
     let said = match days {
         None => format!("Entries of {} are kept forever", tenant.slug),
         Some(days) => format!(
-            "Entries of {} are kept for {days} days. Purge older ones with gatehouse audit purge",
-            tenant.slug
+            "Entries of {} are kept for {}. Purge older ones with gatehouse audit purge",
+            tenant.slug,
+            counted(days, "day", "days")
         ),
     };
     Ok(Report::new(json!({ "days": days }), said))
@@ -114,7 +115,8 @@ pub(crate) async fn purge_old(
             some => removed += some,
         }
     }
-    let said = format!("Purged {removed} entries of {}. The log begins at {before}", tenant.slug);
+    let entries = counted(removed, "entry", "entries");
+    let said = format!("Purged {entries} of {}. The log begins at {before}", tenant.slug);
     Ok(Report::new(json!({ "dropped": removed, "beforeSequence": before }), said))
 }
 
@@ -155,8 +157,9 @@ async fn plan(tx: &mut Tx, tenant: &Tenant, keys: &Keys<'_>, now: Timestamp) -> 
 fn not_what_was_sealed(slug: &str, count: usize, findings: &[Finding]) -> String {
     let named: Vec<_> = findings.iter().take(NAMED).map(ToString::to_string).collect();
     format!(
-        "The log of {slug} was changed after it was sealed, so nothing is purged. {count} findings (list them with \
+        "The log of {slug} was changed after it was sealed, so nothing is purged. {} (list them with \
          gatehouse audit verify): {}",
+        counted(count, "finding", "findings"),
         named.join("; ")
     )
 }
@@ -232,7 +235,7 @@ fn in_force(
 }
 
 fn in_words(days: Option<u32>) -> String {
-    days.map_or_else(|| "forever".to_owned(), |days| format!("{days} days"))
+    days.map_or_else(|| "forever".to_owned(), |days| counted(days, "day", "days"))
 }
 
 fn no_retention(slug: &str) -> String {
