@@ -73,7 +73,7 @@ pub(crate) fn unauthenticated(entries: usize) {
 }
 
 /// Sets the age of the oldest unsealed audit entry, in milliseconds.
-#[expect(clippy::cast_precision_loss, reason = "figures are floating-point numbers")]
+#[expect(clippy::cast_precision_loss, reason = "metrics are floating-point numbers")]
 pub(crate) fn oldest_unsealed(millis: i64) {
     gauge!(OLDEST_UNSEALED).set(millis as f64 / 1000.0);
 }
@@ -113,7 +113,7 @@ pub(crate) fn saml_answered(outcome: &'static str) {
 
 /// Sets the metrics about certificate expiry of all SSO connections. Without a certificate to expire, the seconds are
 /// NaN.
-#[expect(clippy::cast_precision_loss, reason = "figures are floating-point numbers")]
+#[expect(clippy::cast_precision_loss, reason = "metrics are floating-point numbers")]
 pub(crate) fn saml_expiry(expiry: &SamlExpiry, now: Timestamp) {
     gauge!(SAML_PROVIDERS).set(expiry.providers as f64);
     gauge!(SAML_EXPIRING).set(expiry.within_30_days as f64);

@@ -23,7 +23,7 @@ const MAX_RECORDS: usize = 100;
 
 /// The DNS gave no usable answer. The log has the details.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the DNS gave no answer")]
+#[error("no DNS server answered")]
 pub(crate) struct Unavailable;
 
 /// Looks up TXT records. Nothing is cached, so that a record that was just added is found.
@@ -53,7 +53,7 @@ impl Dns {
                 Ok(texts)
             }
             Err(error) => {
-                tracing::warn!(%error, name, millis, "the DNS gave no answer");
+                tracing::warn!(%error, name, millis, "no DNS server answered");
                 Err(Unavailable)
             }
         }

@@ -40,7 +40,7 @@ impl KeyFiles {
         secrets::read_kept(&self.data_dir, &mut raw).map_err(said)?;
         let keys = keys_of(&raw.settings().map_err(said)?);
         if keys.masters.is_empty() || keys.auth.is_empty() {
-            return Err("there is no master_key or no auth_secret any more".into());
+            return Err("master_key or auth_secret is missing from the file".into());
         }
         Ok(keys)
     }

@@ -13,7 +13,7 @@ pub(crate) fn target(client: &Client, url: &str) -> Result<Target, String> {
     if client.guard().check_literal(&target) {
         Ok(target)
     } else {
-        Err("metadata is read at public addresses only; hand it in as metadataXml instead".into())
+        Err("metadata is fetched from public addresses only; send it as metadataXml instead".into())
     }
 }
 
@@ -31,26 +31,24 @@ pub(crate) async fn read(client: &Client, url: &str) -> Result<String, String> {
         client.get(&target, headers.into_iter().collect(), MAX_METADATA).await.map_err(failure_text)?;
     match answer.status {
         200 => String::from_utf8(answer.body)
-            .map_err(|_| "what was read there is not UTF-8; hand it in as metadataXml instead".into()),
+            .map_err(|_| "the document is not UTF-8; send it as metadataXml instead".into()),
         status @ 300..=399 => Err(format!(
-            "the server answered {status}: redirects are not followed, write the address that it leads to"
+            "the server answered {status}, a redirect, which is not followed; enter the URL that it leads to"
         )),
-        status => Err(format!("the server answered {status} instead of the metadata")),
+        status => Err(format!("the server answered {status} instead of 200")),
     }
 }
 
 fn failure_text(failure: Failure) -> String {
     let what = match failure {
-        Failure::Timeout => "the server did not answer in time",
-        Failure::Connect => "the server could not be reached: look whether its name and port are right",
-        Failure::Tls => "the server's TLS or its certificate is not in order",
-        Failure::Blocked => {
-            "the server's address is not a public one; hand the metadata in as metadataXml instead"
-        }
+        Failure::Timeout => "the server did not respond in time",
+        Failure::Connect => "the server could not be reached; check its name and port",
+        Failure::Tls => "TLS with the server failed, or its certificate is not valid",
+        Failure::Blocked => "the server's address is not public; send the metadata as metadataXml instead",
         Failure::TooLarge => {
-            "there is more than 512 KiB; write the address of the metadata of one identity provider"
+            "the document is larger than 512 KiB; enter the URL of the metadata of one identity provider"
         }
-        Failure::Protocol => "the server did not answer with HTTP",
+        Failure::Protocol => "the server did not respond with HTTP",
     };
     what.to_owned()
 }

@@ -22,7 +22,7 @@ pub(crate) async fn deliver(
         (Some(mail), Some(email)) => {
             let sent = mail.send_link(email, kind, &address).await;
             sent.map_err(|error| {
-                Problem::unavailable().because(&format!("a link could not be sent: {error}"))
+                Problem::unavailable().because(&format!("the email with the link could not be sent: {error}"))
             })?;
             Ok(None)
         }

@@ -238,7 +238,7 @@ impl BackgroundJobs {
             Ok::<_, StoreError>(Audited::without((), Unaudited::AttemptCounted))
         };
         if let Err(error) = self.store.write(ctx, work).await {
-            tracing::warn!(%error, "what has ended could not be taken away");
+            tracing::warn!(%error, "expired rows could not be purged");
         }
     }
 }

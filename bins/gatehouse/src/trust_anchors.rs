@@ -80,7 +80,7 @@ impl WatchedTrustAnchors {
             let number = loaded.metadata.as_ref().map(|metadata| metadata.number);
             match (number, used) {
                 (Some(number), Some(used)) if number < used => Err(format!(
-                    "attestation_metadata: it is number {number}, and number {used} is in use: restart to go back"
+                    "attestation_metadata: number {number} is older than number {used}, which is in use; restart to load it"
                 )),
                 _ => Ok(Some((digest, loaded))),
             }
@@ -95,7 +95,7 @@ impl WatchedTrustAnchors {
                         of_any = loaded.roots.of_any(),
                         number = metadata.map(|metadata| metadata.number),
                         unread = metadata.map(|metadata| metadata.unread),
-                        "trust anchors of authenticator models were loaded"
+                        "loaded trust anchors of authenticator models"
                     );
                 }
                 let edition = loaded.metadata.map(|metadata| (metadata.number, metadata.next_update));
@@ -104,14 +104,14 @@ impl WatchedTrustAnchors {
             }
             Err(problem) => {
                 if seen.problem.as_ref() != Some(&problem) {
-                    tracing::error!(problem, "trust anchors of authenticator models cannot be used");
+                    tracing::error!(problem, "trust anchors of authenticator models are invalid");
                     seen.problem = Some(problem);
                 }
             }
         }
         let overdue = seen.edition.as_ref().is_some_and(|(_, next)| mds::is_over(next, now));
         if overdue && !seen.said_overdue {
-            tracing::warn!("there is newer metadata of authenticators; fetch it");
+            tracing::warn!("the attestation metadata is outdated; download the current file");
         }
         seen.said_overdue = overdue;
         self.count()

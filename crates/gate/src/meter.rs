@@ -145,7 +145,7 @@ pub(crate) fn certificate_ends(at: i64) {
 }
 
 /// Converts a number to a metric's value.
-#[expect(clippy::cast_precision_loss, reason = "figures are floating-point numbers")]
+#[expect(clippy::cast_precision_loss, reason = "metrics are floating-point numbers")]
 pub fn count(number: usize) -> f64 {
     number as f64
 }

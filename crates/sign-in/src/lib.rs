@@ -1,4 +1,4 @@
-//! Signing in, from the first proof to a session.
+//! Sign-in, from the first credential to the session.
 //!
 //! A sign-in is a state machine: [`State`] is its progress, [`Step`] an act of the user or browser, and [`next`] the
 //! transition, decided by the tenant's policy and the user's factors ([`Requirements`]). Each function of this crate

@@ -1,4 +1,4 @@
-//! Bearer tokens: their format, their storage, and the rules to mint and revoke them. Identity providers use SCIM
+//! Bearer tokens: their format, their storage, and the rules for creating and revoking them. Identity providers use SCIM
 //! tokens (`scim_…`), users' programs personal access tokens (`pat_…`). The tickets (`tkt_…`) and links (`lnk_…`) of
 //! a sign-in have the same format.
 //!

@@ -59,13 +59,13 @@ pub(crate) async fn admit(ctx: &Ctx, tx: &mut Tx, user: &UserId, passkey: &Passk
         suppressed: None,
     };
     let message = match reason {
-        Reason::AllowlistNoMatch => "this authenticator is not allowed here",
-        Reason::SyncedPasskeyDenied => "passkeys that can be copied to other devices are not allowed here",
+        Reason::AllowlistNoMatch => "this tenant does not allow this authenticator model",
+        Reason::SyncedPasskeyDenied => "this tenant does not allow synced passkeys",
         Reason::PlatformAuthenticatorDenied => {
-            "authenticators that are built into a device are not allowed here"
+            "this tenant does not allow authenticators built into a device"
         }
     };
-    let message = format!("{message}; use another one, or ask an administrator which ones may be");
+    let message = format!("{message}; use another one, or ask an administrator which are allowed");
     let refused = Problem::new(Code::AttestationPolicyBlocked, message).reason(reason.as_str());
     Err(refused.with_event(Event::new(ctx.tenant.as_str(), &data)))
 }

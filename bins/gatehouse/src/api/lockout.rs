@@ -102,7 +102,7 @@ async fn require_way_in(
     tx: &mut Tx,
 ) -> Result<(), Problem> {
     let Some(missing) = what_is_missing(policy, passkeys_work, ctx, tx).await? else { return Ok(()) };
-    let problem = format!("no administrator could sign in any more: {missing}");
+    let problem = format!("no administrator could sign in after this change: {missing}");
     Err(Problem::new(Code::LockoutProtection, problem))
 }
 

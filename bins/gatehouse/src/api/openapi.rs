@@ -146,7 +146,8 @@ fn add_common_answers(path: &str, operation: &mut Value) {
     }
     if operation.get("requestBody").is_some() {
         common.push(("400", "The body is malformed; `error` starts with the path of the field."));
-        common.push(("413", "The body exceeds 1 MiB."));
+        let is_sign_in = path.starts_with("/api/auth/");
+        common.push(("413", if is_sign_in { "The body exceeds 16 KiB." } else { "The body exceeds 1 MiB." }));
         common.push(("415", "Unsupported media type."));
     }
     let Some(responses) = operation.get_mut("responses").and_then(Value::as_object_mut) else { return };

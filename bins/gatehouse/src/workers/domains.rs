@@ -24,7 +24,7 @@ impl SamlWorker {
             }
             let each = async |(tenant, domain): (TenantId, EmailDomain)| {
                 log_problem(
-                    "a verified domain could not be checked again",
+                    "a verified domain could not be rechecked",
                     self.recheck_domain(&tenant, &domain).await,
                 );
             };
@@ -61,7 +61,11 @@ impl SamlWorker {
                     if !tx.delete_verified_domain(&domain).await? {
                         return Ok(Audited::without((), Unaudited::NothingChanged));
                     }
-                    tracing::warn!(tenant, domain = name, "a domain without its DNS record is unverified");
+                    tracing::warn!(
+                        tenant,
+                        domain = name,
+                        "a domain is no longer verified, because its DNS record is missing"
+                    );
                     let data = DomainUnverified { missing_since: missing_since.to_string() };
                     return Ok(Audited::new((), Event::new(name, &data)));
                 }

@@ -47,7 +47,7 @@ impl SamlWorker {
         let client = match self.site.webhooks.another_client() {
             Ok(client) => client,
             Err(error) => {
-                tracing::error!(%error, "identity providers are not looked after");
+                tracing::error!(%error, "SSO connections are not maintained");
                 return;
             }
         };
@@ -58,7 +58,7 @@ impl SamlWorker {
             log_problem("SSO connections could not be refreshed", self.refresh_all(&client).await);
             log_problem("verified domains could not be rechecked", self.recheck_domains().await);
             log_problem("expired single sign-on data could not be purged", self.purge().await);
-            log_problem("certificates of identity providers could not be counted", self.measure().await);
+            log_problem("expiring SSO certificates could not be counted", self.measure().await);
         }
     }
 
@@ -115,7 +115,7 @@ impl SamlWorker {
                     tenant = ctx.tenant.as_str(),
                     provider = id.as_str(),
                     days = ending.days,
-                    "the last certificate of an identity provider ends soon"
+                    "the last signing certificate of an SSO connection expires soon"
                 );
                 let data = SamlProviderCertificateExpiring {
                     expires_at: ending.expires_at.to_string(),
@@ -172,16 +172,16 @@ fn note(ctx: &Ctx, refreshed: &RefreshOutcome) {
     match &refreshed.problem {
         Some(problem) => {
             area_metrics::saml_read("failed");
-            tracing::warn!(tenant, provider, problem, "metadata of an identity provider cannot be used");
+            tracing::warn!(tenant, provider, problem, "metadata of an SSO connection could not be refreshed");
         }
         None if refreshed.changed.is_empty() => {
             area_metrics::saml_read("unchanged");
-            tracing::debug!(tenant, provider, "metadata of an identity provider is as it was");
+            tracing::debug!(tenant, provider, "metadata of an SSO connection is unchanged");
         }
         None => {
             area_metrics::saml_read("changed");
             let changed = refreshed.changed.join(", ");
-            tracing::info!(tenant, provider, changed, "metadata of an identity provider has changed");
+            tracing::info!(tenant, provider, changed, "metadata of an SSO connection has changed");
         }
     }
 }

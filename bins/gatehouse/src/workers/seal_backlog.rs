@@ -46,7 +46,7 @@ impl SealBacklog {
                     tenant = tenant.as_str(),
                     entry = wait.entry,
                     seconds = age / 1000,
-                    "an audit entry waits to be sealed for longer than a minute: gatehouse doctor says more"
+                    "an audit entry has been unsealed for more than a minute; run gatehouse doctor"
                 );
             }
             waits.insert(tenant.clone(), wait);

@@ -83,7 +83,7 @@ impl Sealer {
     /// Seals the pending entries once more at shutdown, and releases its leases.
     pub(crate) async fn finish(&self) {
         if timeout(LAST, self.round(0)).await.is_err() {
-            tracing::info!("what waits to be sealed is left to others, or to the next start");
+            tracing::info!("entries are still unsealed; another instance or the next start seals them");
         }
     }
 
@@ -93,7 +93,7 @@ impl Sealer {
             Ok(tenants) => tenants,
             Err(error) => {
                 area_metrics::sealing_failed();
-                tracing::warn!(%error, "the audit logs that have news could not be found");
+                tracing::warn!(%error, "audit logs with unsealed entries could not be listed");
                 return false;
             }
         };
@@ -183,7 +183,7 @@ impl Sealer {
                 entries = state.refused,
                 first,
                 problem = problem.map(|problem| problem.to_string()),
-                "audit entries are not sealed, as their MACs do not prove who wrote them: gatehouse audit verify names them"
+                "audit entries are not sealed, because their MACs are missing or wrong; list them with gatehouse audit verify"
             );
         }
         self.remember(tenant, SealRemainder { after: None, refused: 0, told: state.refused });

@@ -479,7 +479,7 @@ const walks = {
     await signIn(ivan.page, "ivan@example.com", facts.password, "/auth/login?next=/account/security");
     await at(ivan.page, "/account/security");
     await by(ivan.page, "Add a passkey").click();
-    await ivan.page.getByText("This authenticator is not allowed here").waitFor();
+    await ivan.page.getByText("This tenant does not allow this authenticator model").waitFor();
     await see(ivan.page, "passkey-refused");
 
     // Allow single models in addition to the groups.

@@ -3,7 +3,7 @@
 //! The structure has been checked before; this module makes no decision about it. It locates the element by its path,
 //! returns only the digested bytes, and restricts the C libraries: no network, no recovery, no entities, one ID,
 //! same-document references, two transforms, one digest method, one signature method.
-#![expect(unsafe_code, reason = "libxmlsec1 is a C library; each block states why it is sound")]
+#![expect(unsafe_code, reason = "calls libxmlsec1, a C library; each block states why it is sound")]
 
 use std::{
     ffi::{CStr, CString, c_int, c_void},

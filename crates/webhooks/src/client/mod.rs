@@ -11,7 +11,7 @@
 //! use webhooks::client::{AddressGuard, UrlError};
 //! let guard = AddressGuard::new(Vec::new(), false);
 //! let target = guard.target("https://hooks.example.com/gatehouse")?;
-//! assert!(guard.check_literal(&target), "a name is judged by what it resolves to, later");
+//! assert!(guard.check_literal(&target), "a host name is checked later, by the addresses it resolves to");
 //! let metadata = guard.target("https://0xa9fea9fe/latest")?;
 //! assert_eq!(metadata.as_str(), "https://169.254.169.254/latest");
 //! assert!(!guard.check_literal(&metadata));

@@ -22,7 +22,7 @@ impl Auth {
         let passkeys = Passkeys::new(NAME, base_url);
         Ok(Self {
             hashing: Hashing::new(Passwords::new(settings.password_cost))?,
-            passkeys: passkeys.map_err(|error| tracing::warn!(%error, "passkeys cannot be used")).ok(),
+            passkeys: passkeys.map_err(|error| tracing::warn!(%error, "passkeys are not available")).ok(),
         })
     }
 

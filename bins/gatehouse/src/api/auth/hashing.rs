@@ -82,7 +82,7 @@ impl Hashing {
 /// Runs hashing jobs until the server stops.
 fn hash_in_turn(waiting: &Mutex<mpsc::Receiver<HashJob>>) {
     if let Err(error) = rustix::process::setpriority_process(Some(rustix::thread::gettid()), NICENESS) {
-        tracing::warn!(%error, "hashing cannot give way to others");
+        tracing::warn!(%error, "cannot lower the priority of the password hashing threads");
     }
     loop {
         let next = waiting.lock().unwrap_or_else(PoisonError::into_inner).recv();

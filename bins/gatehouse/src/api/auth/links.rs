@@ -19,7 +19,7 @@ use gate::{access::Visitor, body::Json, errors::Problem};
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct RedeemBody {
-    /// The part of the link after `#`.
+    /// The part of the link after `#link=`.
     token: String,
     password: String,
 }

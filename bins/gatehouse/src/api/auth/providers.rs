@@ -65,7 +65,7 @@ pub(crate) async fn sign_in_providers(
     let found = match (tenant, email) {
         (Some(name), _) => of_tenant(&visitor, name).await?,
         (None, Some(email)) => of_domain(&visitor, &email).await?,
-        (None, None) => return Err(Problem::invalid_request("email: write it, or tenant")),
+        (None, None) => return Err(Problem::invalid_request("email: send email or tenant")),
     };
     let way = |provider: Provider| WayIn {
         login_url: format!("{}/api/saml/{}/login", site.pipeline.base_url, provider.id),

@@ -131,7 +131,7 @@ impl StepUpBody {
             FactorName::Webauthn => Factor::Webauthn,
             FactorName::Totp => Factor::Totp,
             FactorName::RecoveryCode => {
-                let message = "recovery codes sign you in; they prove nothing here";
+                let message = "a recovery code cannot be used for a step-up; use another factor";
                 return Err(Problem::new(Code::FactorNotPermitted, message));
             }
         };

@@ -84,7 +84,7 @@ pub(crate) async fn choose_tenant(site: web::Data<Site>, visitor: Visitor, body:
         async move |ctx: &Ctx, tx: &mut Tx| choose(ctx, tx, &hash, &tenant).await.map_err(Problem::from);
     let chosen = visitor.write_as_system(&holder, work).await?;
     let Some(ChosenTenant { account, compared_at }) = chosen else {
-        return Err(Problem::invalid_request("tenant: choose one of those that were offered"));
+        return Err(Problem::invalid_request("tenant: choose one of the tenants in the previous response"));
     };
     go_on(&site, &visitor, PasswordProof { account, chosen_of: Some(compared_at), newer_hash: None }).await
 }

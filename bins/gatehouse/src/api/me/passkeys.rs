@@ -130,7 +130,7 @@ pub(crate) async fn verify_passkey(call: Call<SigningIn>, proof: Proof, body: Js
         let Enrolled { events, renewed } =
             finish_enrolment(ctx, tx, enrolling, &factor, leave, &proof).await?;
         if !tx.insert_factor(&factor).await? {
-            return Err(Problem::new(Code::Conflict, "this passkey is enrolled already"));
+            return Err(Problem::new(Code::Conflict, "this passkey is already enrolled"));
         }
         Ok::<_, Problem>(Audited::of_changes((factor, renewed), events))
     };

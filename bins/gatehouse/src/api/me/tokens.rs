@@ -162,7 +162,10 @@ pub(crate) async fn create_token(
 
 fn check_administrator(holder: &Holder) -> Result<(), Problem> {
     if holder.role != Role::Admin {
-        return Err(Problem::forbidden("ROLE_REQUIRED", "admin:tenant is for administrators"));
+        return Err(Problem::forbidden(
+            "ROLE_REQUIRED",
+            "only administrators can have the scope admin:tenant",
+        ));
     }
     Ok(())
 }

@@ -190,7 +190,7 @@ impl Refused<'_> {
             Ok::<_, Problem>(Audited::without((), Unaudited::NothingChanged))
         };
         if let Err(problem) = self.visitor.write_as(self.tenant, Actor::system("saml"), work).await {
-            tracing::warn!(%problem, "metadata could not be set down to be read again");
+            tracing::warn!(%problem, "an early metadata refresh could not be scheduled");
         }
     }
 
@@ -251,7 +251,7 @@ async fn answered(
                 tenant = tenant.as_str(),
                 provider = provider.id.as_str(),
                 reason = refusal.reason.as_str(),
-                "a sign-in through an identity provider was refused"
+                "a SAML response was refused"
             );
             let problem = problem_of(&refusal);
             if is_entered {

@@ -107,7 +107,7 @@ pub(crate) async fn admit(
             let mut events = Vec::new();
             if let Some(pinned) = pinned {
                 if !tx.pin_subject(&held.person.id, &pinned).await? {
-                    let detail = "another sign-in pinned this NameID, or another one, at the same time";
+                    let detail = "a concurrent sign-in pinned this NameID, or another NameID of this user";
                     let refusal = Refusal::new(Reason::SubjectChanged, detail);
                     let event = refused(&provider, &refusal, Some(&held.person));
                     return Ok(Audited::new(ResponseOutcome::Refused { refusal, is_entered: true }, event));
@@ -163,7 +163,7 @@ async fn account(
     // The address may have been moved to another user since the lookup.
     let person = person.filter(|person| person.email.as_ref().is_some_and(|own| own.key() == email.key()));
     let Some(person) = person else {
-        return no(Reason::NotProvisioned, "nobody here has the address", None);
+        return no(Reason::NotProvisioned, "no user of this tenant has this address", None);
     };
     let policy = tx.sign_in_policy().await?;
     if policy.sign_in_mode == SignInMode::CredentialsOnly {

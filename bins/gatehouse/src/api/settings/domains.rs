@@ -97,7 +97,8 @@ fn shown_domain(
     tie: &DomainUse,
 ) -> Result<ShownDomain, Problem> {
     let token = site.pipeline.keys.domain_token(tenant, domain);
-    let token = token.ok_or_else(|| Problem::unforeseen("there is no key to sign domains with"))?;
+    let token = token
+        .ok_or_else(|| Problem::unforeseen("there is no key to sign verified domains; set master_key"))?;
     Ok(ShownDomain {
         domain: domain.to_string(),
         status: if tie.verified.is_some() { "VERIFIED" } else { "UNVERIFIED" },
@@ -175,7 +176,7 @@ async fn own(
     let (_, is_new) = saml_sp::own(ctx, tx, domain.clone(), Method::Dns).await?;
     if is_new && was_proved {
         // The tenant gave up the domain meanwhile, and its record was not checked.
-        return Err(Problem::new(Code::Conflict, "the domain was given up just now; try again")
+        return Err(Problem::new(Code::Conflict, "the other tenant has just released the domain; try again")
             .reason("DNS_RECORD_MISSING"));
     }
     let data = DomainVerified { method: Method::Dns.as_str().to_owned() };
@@ -193,7 +194,7 @@ fn proved(
 ) -> Result<(), Problem> {
     let texts = found.map_err(|_| {
         let problem = format!(
-            "{} could not be resolved: the DNS did not answer. Try again in a few minutes",
+            "{} could not be resolved, because no DNS server answered. Try again in a few minutes",
             dns::record_name(domain)
         );
         Problem::new(Code::Conflict, problem).reason("DNS_UNAVAILABLE")

@@ -30,11 +30,14 @@ impl Deliveries {
         let mut looks = 0_u32;
         loop {
             ticks.tick().await;
-            log_problem("checkpoints could not be told", self.publish().await);
+            log_problem("checkpoint events could not be published", self.publish().await);
             if looks.is_multiple_of(TIDY) {
                 // After an upgrade, and again: an older instance that still runs may have expanded fewer filters.
-                log_problem("filters of webhooks could not be spelled out again", self.route_again().await);
-                log_problem("old deliveries could not be taken away", self.purge_expired().await);
+                log_problem(
+                    "event filters of webhooks could not be expanded again",
+                    self.route_again().await,
+                );
+                log_problem("old deliveries could not be purged", self.purge_expired().await);
             }
             looks = looks.wrapping_add(1);
         }
@@ -68,7 +71,7 @@ impl Deliveries {
             for key in keys {
                 let tidied = self.purge_one(&key).await;
                 // A failure of one webhook must not stop the others.
-                log_problem("old deliveries of a webhook could not be taken away", tidied);
+                log_problem("old deliveries of a webhook could not be purged", tidied);
             }
         }
     }

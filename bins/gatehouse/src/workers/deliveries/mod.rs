@@ -45,7 +45,7 @@ impl Deliveries {
         let client = match self.site.webhooks.another_client() {
             Ok(client) => client,
             Err(error) => {
-                tracing::error!(%error, "webhooks are not delivered");
+                tracing::error!(%error, "the delivery worker cannot start");
                 return;
             }
         };
@@ -146,13 +146,13 @@ impl DispatchObserver for DeliveryObserver {
             %error,
             tenant = key.tenant.as_str(),
             subscription = key.subscription.as_str(),
-            "nothing is delivered: the secret cannot be derived"
+            "a webhook receives nothing, because its signing secret cannot be derived"
         );
     }
 
     fn failed(&self, doing: &'static str, error: &StoreError) {
         area_metrics::queue_failed();
-        tracing::warn!(%error, doing, "the database did not do what deliveries asked of it");
+        tracing::warn!(%error, doing, "a database operation of the delivery queue failed");
     }
 
     fn elsewhere(&self, key: &Key, has_changed: bool) {

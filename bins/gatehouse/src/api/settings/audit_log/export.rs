@@ -209,7 +209,7 @@ impl RunningExport {
 
     fn cut_off(&mut self, problem: Problem) -> Problem {
         self.has_ended = true;
-        tracing::warn!(code = problem.code(), "an export of the audit log was cut off");
+        tracing::warn!(code = problem.code(), "an audit log export was interrupted");
         problem
     }
 }
@@ -263,11 +263,11 @@ pub(crate) async fn export_audit_log(call: Call<Administer>) -> Answer {
     let (filter, format) = (filter(&call.request)?, Format::of(&call.request)?);
     let with_proofs = with_proofs(&call.request, format)?;
     if by_sequence(&call.request)? {
-        return Err(Problem::invalid_request("order: an export is newest first"));
+        return Err(Problem::invalid_request("order: exports are newest first"));
     }
     let user = call.caller().holder().user.clone();
     let Some(slot) = call.site.audit.exports.take(call.tenant(), user.as_str()) else {
-        return Err(Problem::busy("an export of the audit log is under way", LATER));
+        return Err(Problem::busy("another audit log export is running", LATER));
     };
     let data = AuditLogExported { format: format.as_str(), filters: names(&call.request) };
     let began = async move |ctx: &Ctx, _: &mut Tx| {

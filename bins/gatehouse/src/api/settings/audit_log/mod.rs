@@ -120,7 +120,7 @@ struct AuditPage {
 pub(crate) fn filter(request: &HttpRequest) -> Result<Filter, Problem> {
     let said = |name: &str| match query(request, name).filter(|value| !value.is_empty()) {
         Some(value) if value.contains('\0') => {
-            Err(Problem::invalid_request(format!("{name}: no text has the character NUL")))
+            Err(Problem::invalid_request(format!("{name}: must not contain the character U+0000")))
         }
         value => Ok(value),
     };
@@ -167,7 +167,7 @@ pub(crate) fn by_sequence(request: &HttpRequest) -> Result<bool, Problem> {
     match query(request, "order").as_deref() {
         None | Some("") => Ok(false),
         Some("sequence") => Ok(true),
-        Some(_) => Err(Problem::invalid_request("order: write sequence, or nothing for newest first")),
+        Some(_) => Err(Problem::invalid_request("order: must be sequence, or omitted for newest first")),
     }
 }
 

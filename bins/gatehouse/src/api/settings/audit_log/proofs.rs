@@ -78,7 +78,7 @@ struct ShownConsistency {
 }
 
 fn not_sealed() -> Problem {
-    Problem::new(Code::NotSealed, "this entry has no place in the log yet; ask again in a second")
+    Problem::new(Code::NotSealed, "this entry is not sealed yet; try again in a second")
 }
 
 /// Encodes hashes in base64.
@@ -101,10 +101,11 @@ fn keys(call: &Call<Administer>) -> Vec<CheckpointKey> {
 /// Returns the newest checkpoint, or an error before the first one. A checkpoint whose signature does not verify is
 /// not returned.
 async fn newest(tx: &mut Tx, keys: &[CheckpointKey]) -> Result<(Checkpoint, String, Timestamp), Problem> {
-    let nothing = || Problem::missing("nothing is sealed yet; entries are a second after they are written");
+    let nothing = || Problem::missing("nothing is sealed yet; entries are sealed within a second");
     let (note, at) = tx.newest_checkpoint().await?.ok_or_else(nothing)?;
-    let unsigned =
-        |error| Problem::unforeseen(format!("the newest checkpoint: {error}; run gatehouse audit verify"));
+    let unsigned = |error| {
+        Problem::unforeseen(format!("the newest checkpoint is invalid ({error}); run gatehouse audit verify"))
+    };
     Ok((Checkpoint::verified(&note, keys).map_err(unsigned)?, note, at))
 }
 
@@ -224,10 +225,10 @@ pub(crate) async fn get_audit_consistency(call: Call<Administer>) -> Answer {
         if from > to || to > checkpoint.size {
             let size = checkpoint.size;
             return Err(Problem::invalid_request(format!(
-                "from, to: write sizes in order, up to {size}, which the log has"
+                "from, to: must be sizes in ascending order, at most {size}, the size of the log"
             )));
         }
-        let gone = || Problem::missing("entries before that size were dropped; ask for a later one");
+        let gone = || Problem::missing("entries before that size were purged; use a larger size");
         let path = consistency(tx, from, to).await?.ok_or_else(gone)?;
         Ok(ShownConsistency { from, to, path: encoded(&path) })
     };

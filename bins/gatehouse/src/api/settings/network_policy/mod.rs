@@ -157,7 +157,9 @@ pub(crate) fn by(ctx: &Ctx, request: &HttpRequest, said: &[String]) -> Result<Ed
     let asked = query(request, "acknowledge");
     let mut all = said.iter().chain(&asked);
     if all.any(|word| word != CALLER_NOT_COVERED) {
-        return Err(Problem::invalid_request(format!("acknowledge: only {CALLER_NOT_COVERED} can be")));
+        return Err(Problem::invalid_request(format!(
+            "acknowledge: only {CALLER_NOT_COVERED} can be acknowledged"
+        )));
     }
     Ok(Editor { address: ctx.ip, acknowledged: !said.is_empty() || asked.is_some() })
 }
@@ -280,7 +282,7 @@ impl TestBody {
     fn addresses(&self) -> Result<Addresses, Problem> {
         let parse = |member: &str, text: &str| {
             text.parse().map_err(|_| {
-                Problem::invalid_request(format!("{member}: {text:?} is no address of IPv4 or IPv6"))
+                Problem::invalid_request(format!("{member}: {text:?} is not an IPv4 or IPv6 address"))
             })
         };
         match (&self.ip, &self.ips) {
@@ -292,7 +294,7 @@ impl TestBody {
             (None, Some(_)) => {
                 Err(Problem::invalid_request(format!("ips: {MAX_ADDRESSES} addresses at most")))
             }
-            _ => Err(Problem::invalid_request("ip: send an address, or a list of them as ips")),
+            _ => Err(Problem::invalid_request("ip: send one address, or a list as ips")),
         }
     }
 }

@@ -93,7 +93,8 @@ impl ProviderBody {
                     (_, None) => "ssoUrl",
                     _ => "certificates",
                 };
-                let problem = format!("{missing}: entityId, ssoUrl and certificates are written together");
+                let problem =
+                    format!("{missing}: entityId, ssoUrl and certificates have to be sent together");
                 return Err(Problem::invalid_request(problem));
             }
             (xml, _, _) => {

@@ -110,7 +110,7 @@ pub(crate) async fn reset_user_factors(
         && let Err(error) = mail.send_factors_reset(email).await
     {
         // The reset succeeded, and the next sign-in reports it, too.
-        tracing::warn!(%error, user = %person.id, "the mail about a reset of factors could not be sent");
+        tracing::warn!(%error, user = %person.id, "the email about a factor reset could not be sent");
     }
     Ok(answer(&FactorsReset { removed, revoked_tokens }))
 }

@@ -224,7 +224,7 @@ pub(crate) async fn retry_webhook_delivery(
 /// Fails with 409 if the webhook is disabled.
 fn enabled(subscription: &Subscription) -> Result<(), Problem> {
     let conflict =
-        || Problem::new(Code::Conflict, "the subscription is disabled; enable it first").reason("DISABLED");
+        || Problem::new(Code::Conflict, "the webhook is disabled; enable it first").reason("DISABLED");
     if subscription.enabled { Ok(()) } else { Err(conflict()) }
 }
 
@@ -247,7 +247,7 @@ pub(crate) async fn replay_webhook(call: Call<Administer>, body: Json<ReplayBody
     let ReplayBody { from, to } = body.0;
     let to = to.unwrap_or(call.ctx().now);
     if from >= to {
-        return Err(Problem::invalid_request("from: it has to be before to, and before now".to_owned()));
+        return Err(Problem::invalid_request("from: must be before to and in the past".to_owned()));
     }
     let of = id.clone();
     let past = async move |_: &Ctx, tx: &mut Tx| {

@@ -60,8 +60,7 @@ pub(crate) struct ShownSubscription {
 impl ShownSubscription {
     pub(crate) fn of(subscription: &Subscription, now: Timestamp, secret: Option<&SigningSecret>) -> Self {
         let types: Vec<&str> = audit::events::catalog().codes().collect();
-        let warning =
-            |filter: &EventFilter| format!("eventFilters: {filter} matches no type of event there is today");
+        let warning = |filter: &EventFilter| format!("eventFilters: {filter} matches no existing event type");
         Self {
             id: subscription.id.to_string(),
             name: subscription.name.clone(),

@@ -167,8 +167,8 @@ fn invalid_filters_are_refused() {
             ("action=ACCOUNT_*_CREATED", "action: \"ACCOUNT_*_CREATED\" is neither"),
             ("action=,", "action: \"\" is neither"),
             ("limit=0", "limit: "),
-            ("userId=usr_1%00", "userId: no text has the character NUL"),
-            ("q=%00", "q: no text has the character NUL"),
+            ("userId=usr_1%00", "userId: must not contain the character U+0000"),
+            ("q=%00", "q: must not contain the character U+0000"),
             ("order=time", "order: "),
         ] {
             let refused = admin.get(&format!("{LOG}?{query}"));

@@ -60,7 +60,7 @@ fn domain_is_verified_by_its_record_and_removed() {
         refused(&failed, "DNS_UNAVAILABLE");
         insta::allow_duplicates! {
             insta::assert_snapshot!(missing.json()["error"].as_str().unwrap(), @"there is no TXT record _gatehouse.corp.example with the value that the list of domains shows. A new record can take minutes, up to hours, to become visible");
-            insta::assert_snapshot!(failed.json()["error"].as_str().unwrap(), @"_gatehouse.corp.example could not be resolved: the DNS did not answer. Try again in a few minutes");
+            insta::assert_snapshot!(failed.json()["error"].as_str().unwrap(), @"_gatehouse.corp.example could not be resolved, because no DNS server answered. Try again in a few minutes");
         }
 
         server.dns.set("_gatehouse.corp.example", &["v=spf1 -all", &record]);

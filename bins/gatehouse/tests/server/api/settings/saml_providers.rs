@@ -223,10 +223,10 @@ fn errors_name_the_invalid_field() {
     metadataXml: write one of metadataXml, metadataUrl, or entityId with ssoUrl and certificates
     colour: unknown field `colour`, expected one of `name`, `emailDomains`, `metadataXml`, `metadataUrl`, `entityId`, `ssoUrl`, `certificates`, `attributeMapping`, `signRequests`, `forceAuthn`, `authnContexts`
     metadataUrl: the URL contains a user name or password; remove everything up to the @
-    metadataUrl: metadata is read at public addresses only; hand it in as metadataXml instead
+    metadataUrl: metadata is fetched from public addresses only; send it as metadataXml instead
     metadataXml: write metadataXml, metadataUrl, or entityId, ssoUrl and certificates
-    certificates: entityId, ssoUrl and certificates are written together
-    entityId: entityId, ssoUrl and certificates are written together
+    certificates: entityId, ssoUrl and certificates have to be sent together
+    entityId: entityId, ssoUrl and certificates have to be sent together
     entityId: write 1 to 1024 printable characters, no space at either end
     ssoUrl: the URL does not begin with https://
     certificates: write 1 to 10 signing certificates, as PEM or as base64 of their DER form
@@ -327,9 +327,9 @@ fn metadata_url_is_read_when_set_and_on_refresh() {
         let said = ["/none", "/moved", "/large"].map(|path| refusal(server, &browser, &body(path)));
         insta::allow_duplicates! {
             insta::assert_snapshot!(said.join("\n"), @r"
-            metadataUrl: the server answered 404 instead of the metadata
-            metadataUrl: the server answered 302: redirects are not followed, write the address that it leads to
-            metadataUrl: there is more than 512 KiB; write the address of the metadata of one identity provider
+            metadataUrl: the server answered 404 instead of 200
+            metadataUrl: the server answered 302, a redirect, which is not followed; enter the URL that it leads to
+            metadataUrl: the document is larger than 512 KiB; enter the URL of the metadata of one identity provider
             ");
         }
         sink.answers("/metadata", 200, "", &idp_metadata(ENTITY, &[&old]));
@@ -362,7 +362,7 @@ fn metadata_url_is_read_when_set_and_on_refresh() {
         );
         sink.answers("/metadata", 503, "", "");
         let failed = refresh();
-        assert_eq!(failed["metadata"]["error"], "the server answered 503 instead of the metadata");
+        assert_eq!(failed["metadata"]["error"], "the server answered 503 instead of 200");
         assert!(failed["metadata"]["failedAt"].is_string());
         assert_eq!((fingerprints(&failed), &failed["entityId"]), (fingerprints(&both), &json!(ENTITY)));
         assert!(failed["warnings"].to_string().contains("metadataUrl: could not be used on"));
@@ -391,8 +391,8 @@ fn metadata_is_fetched_only_from_public_addresses() {
     };
     let blocked = [sink.url("/"), format!("http://localhost:{}/", sink.address.port())].map(ask);
     insta::assert_snapshot!(blocked.join("\n"), @r"
-    metadataUrl: metadata is read at public addresses only; hand it in as metadataXml instead
-    metadataUrl: the server's address is not a public one; hand the metadata in as metadataXml instead
+    metadataUrl: metadata is fetched from public addresses only; send it as metadataXml instead
+    metadataUrl: the server's address is not public; send the metadata as metadataXml instead
     ");
     assert!(sink.received("/").is_empty());
 }
