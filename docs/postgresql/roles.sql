@@ -22,15 +22,16 @@ REVOKE INSERT, UPDATE, DELETE ON audit_statements FROM :"app";
 REVOKE UPDATE ON audit_unsealed FROM :"app";
 REVOKE DELETE ON audit_logs FROM :"app";
 REVOKE INSERT, UPDATE, DELETE ON audit_drops FROM :"app";
--- How long entries are kept is not for it to say.
+-- Only the retention role may change how long entries are kept.
 REVOKE UPDATE ON tenants FROM :"app";
 GRANT UPDATE (slug, name, tier, sign_in_policy, network_policy, attestation_policy) ON tenants TO :"app";
 
 GRANT SELECT ON __diesel_schema_migrations, tenants, audit_entries, audit_unsealed, audit_sealed, audit_subtrees, audit_logs,
     audit_checkpoints, audit_drops, audit_statements TO :"retention";
--- What it does is entered in the log like everything else.
+-- The retention role records its own actions in the audit log.
 GRANT INSERT ON audit_entries, audit_unsealed, audit_drops, audit_statements TO :"retention";
--- An entry is told to webhooks in the statement that lets it wait, which reads routes and answers who got a delivery.
+-- The statement that queues an entry for sealing also creates its webhook deliveries: it reads the routes and returns
+-- the subscriptions.
 GRANT SELECT ON webhook_routes TO :"retention";
 GRANT INSERT, SELECT (subscription_id) ON webhook_deliveries TO :"retention";
 GRANT DELETE ON audit_entries, audit_sealed TO :"retention";

@@ -273,9 +273,9 @@ pub(crate) fn psql(url: &str, statement: &str) -> Result<()> {
 
 fn psql_one(url: &str, statement: &str) -> Result<String> {
     let psql = system::postgres_bin()?.join("psql");
-    let said =
+    let output =
         sh::output(Command::new(psql).args(["-qAt", "-v", "ON_ERROR_STOP=1", "-c", statement]).arg(url))?;
-    Ok(said.trim().to_owned())
+    Ok(output.trim().to_owned())
 }
 
 fn sqlite(file: &Path, statement: &str) -> Result<()> {

@@ -27,14 +27,14 @@ pub(crate) fn pages(large: &Large<'_>) -> Result<()> {
         ("userId", "&userId=usr_06gzkadrwwt5d9z93ens680123".into()),
         ("action, one", "&action=ACCOUNT_USER_CREATED".into()),
         ("action, some", "&action=ACCOUNT_USER_CREATED,ACCOUNT_PAT_CREATED".into()),
-        ("action, a beginning", "&action=ACCOUNT_USER_*".into()),
+        ("action, prefix", "&action=ACCOUNT_USER_*".into()),
         ("resourceType", "&resourceType=user".into()),
         ("resourceId", "&resourceId=usr_06gzkadrwwt5d9z93ens000719".into()),
         ("from, to", "&from=2026-03-01T00:00:00Z&to=2026-03-02T00:00:00Z".into()),
         ("userId and action", "&userId=usr_06gzkadrwwt5d9z93ens680123&action=ACCOUNT_USER_*".into()),
         ("order=sequence", "&order=sequence".into()),
-        ("q that is often", "&q=ACCOUNT_PAT".into()),
-        ("q that is nowhere", "&q=nothing+of+that+kind".into()),
+        ("q, frequent", "&q=ACCOUNT_PAT".into()),
+        ("q, no match", "&q=nothing+of+that+kind".into()),
     ];
     println!("\nPages of 50 of {} entries, ms (bar: p50 5 for each filter but q):\n", large.entries);
     println!("| filter | p50 | p99 |\n|---|---|---|");
@@ -59,7 +59,7 @@ pub(crate) fn proofs(large: &Large<'_>) -> Result<()> {
     };
     let run = load::run(large.server.address, 1, TIME, 200, &next)?;
     if run.unexpected > 0 {
-        return Err(format!("{} proofs were not given", run.unexpected));
+        return Err(format!("{} proof requests failed", run.unexpected));
     }
     println!("\nProofs: p50 {:.2} ms, p99 {:.2} ms (bar 5)", run.percentile(0.5), run.percentile(0.99));
     Ok(())
@@ -96,10 +96,10 @@ pub(crate) fn export(large: &Large<'_>, folder: &Path) -> Result<()> {
     for _ in 0..3 {
         proved.push(http(large, "format=ndjson&proofs=true")?);
     }
-    let of = |all: &[Taken], figure: fn(&Taken) -> f64| median(&all.iter().map(figure).collect::<Vec<_>>());
-    let ratio = |figure: fn(&Taken) -> f64| {
+    let of = |all: &[Taken], value: fn(&Taken) -> f64| median(&all.iter().map(value).collect::<Vec<_>>());
+    let ratio = |value: fn(&Taken) -> f64| {
         let pairs = ours.iter().zip(&theirs);
-        median(&pairs.map(|(over, under)| figure(over) / figure(under)).collect::<Vec<_>>())
+        median(&pairs.map(|(over, under)| value(over) / value(under)).collect::<Vec<_>>())
     };
     let megabytes = ours.first().map_or(0.0, |taken| taken.bytes as f64 / 1e6);
     println!(

@@ -13,7 +13,7 @@ use crate::{
     cpu,
     load::{self, Run},
     site::{Site, get, request, sql},
-    table::{Table, figure, median, ratio, render},
+    table::{Table, column_median, median, ratio, render},
 };
 
 const ROUNDS: usize = 5;
@@ -48,20 +48,20 @@ pub(crate) fn run() -> Result<()> {
     println!("load average before: {}", cpu::load_average());
     let databases = [("PostgreSQL", cluster.url()), ("SQLite", format!("sqlite:{}", sqlite.display()))];
     for (name, database) in databases {
-        let house = House::start(&release, &database, &folder)?;
+        let site = AuthSite::start(&release, &database, &folder)?;
         // Do what autovacuum does in the first minute of new tables.
         let housekeeping = || if name == "PostgreSQL" { sql(&cluster, "ANALYZE") } else { Ok(()) };
         housekeeping()?;
         let mut floor = Command::new(release.join("examples/floor"));
-        floor.arg(cluster.url()).arg(&sqlite).arg(&house.tenant);
+        floor.arg(cluster.url()).arg(&sqlite).arg(&site.tenant);
         let floor =
             (name == "PostgreSQL" || sqlite.exists()).then(|| Server::start(&mut floor)).transpose()?;
         let pid = (name == "PostgreSQL").then(|| cluster.pid());
         println!("\n## {name}\n");
-        house.times()?;
-        house.burst()?;
+        site.times()?;
+        site.burst()?;
         housekeeping()?;
-        house.costs(name, pid, floor.as_ref(), &release)?;
+        site.costs(name, pid, floor.as_ref(), &release)?;
     }
     println!("load average after: {}", cpu::load_average());
     let _removed = std::fs::remove_dir_all(&folder);
@@ -69,7 +69,7 @@ pub(crate) fn run() -> Result<()> {
 }
 
 /// A server with users.
-struct House {
+struct AuthSite {
     server: Server,
     tenant: String,
     token: String,
@@ -94,7 +94,7 @@ pub(crate) fn email(number: usize) -> String {
     format!("person-{number}@example.com")
 }
 
-impl House {
+impl AuthSite {
     fn start(release: &Path, database: &str, folder: &Path) -> Result<Self> {
         let program = release.join("gatehouse");
         // The site's users, and its floor, are requested by ID.
@@ -149,7 +149,7 @@ impl House {
         }
         let (least, most) =
             medians.iter().fold((f64::MAX, 0_f64), |(least, most), ms| (least.min(*ms), most.max(*ms)));
-        println!("farthest apart: {:.1} % (bar 5)", (most / least - 1.0) * 100.0);
+        println!("largest difference: {:.1} % (bar 5)", (most / least - 1.0) * 100.0);
         Ok(())
     }
 
@@ -244,9 +244,9 @@ impl House {
             row.measure(pid, database, || everybody(0))?;
         }
         println!("{}", render(&table));
-        let cpu = |row| figure(&table, row, |row| &row.server_micros);
-        println!("argon2 alone: {:.1} ms of CPU", median(&hash) / 1e3);
-        println!("a sign-in besides it: {:.2} ms of our CPU (bar 2)", (cpu("03") - median(&hash)) / 1e3);
+        let cpu = |row| column_median(&table, row, |row| &row.server_micros);
+        println!("argon2: {:.1} ms of CPU", median(&hash) / 1e3);
+        println!("a sign-in without argon2: {:.2} ms of our CPU (bar 2)", (cpu("03") - median(&hash)) / 1e3);
         println!(
             "sessions / one select: {:.2} (bar {})",
             ratio(&table, "02", "01"),
@@ -256,7 +256,7 @@ impl House {
         println!(
             "sessions, our CPU: {:.0} µs (bar 70), p99 {:.1} ms (bar 10)",
             cpu("02"),
-            figure(&table, "02", |row| &row.p99)
+            column_median(&table, "02", |row| &row.p99)
         );
         Ok(())
     }

@@ -4,7 +4,7 @@
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "figures for people: rates, shares and milliseconds"
+    reason = "rates, shares and milliseconds are printed for people"
 )]
 
 mod audit;
@@ -30,7 +30,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use xtask::sh::Result;
 
-/// The server beside its floors, in one run, interleaved
+/// Measure the server and minimal programs in one interleaved run
 #[derive(Parser)]
 #[command(name = "bench", bin_name = "cargo xtask bench", max_term_width = 100)]
 struct Cli {
@@ -40,40 +40,40 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// The request path beside its floors, as a table
+    /// Measure single requests, compared with minimal handlers and pgbench
     Path {
-        /// Rows by their numbers; without, all of them
+        /// Measure only these rows, by number
         #[arg(value_name = "ROW")]
         rows: Vec<String>,
     },
-    /// Sessions, sign-ins, what their times tell, and a burst of 200
+    /// Measure sessions, sign-ins, timing differences, and a burst of 200 sign-ins
     Auth,
-    /// Proofs given and used, beside one insert
+    /// Measure issuing and consuming step-up tokens, compared with one insert
     Stepup,
-    /// The audit log written, sealed, looked at and exported, on 5 million entries
+    /// Measure writing, sealing, reading and exporting an audit log of 5 million entries
     Audit {
-        /// Only creates, or everything else
+        /// Run only this part
         #[arg(value_parser = ["creates", "large"])]
         part: Option<String>,
     },
-    /// Deliveries: how fast, how soon, and what a bad receiver costs others
+    /// Measure throughput and delay of deliveries, and the effect of bad receivers on others
     Webhooks {
-        /// One measurement alone
+        /// Run only this measurement
         #[arg(value_parser = ["drain", "paced", "bad"])]
         part: Option<String>,
         /// Another build of the server
         program: Option<String>,
     },
-    /// What a decision costs, beside other ways to find a rule and in a request
+    /// Measure policy decisions, by themselves and within requests
     Policies {
         /// An older build of the server, measured in the same run
         program: Option<String>,
     },
-    /// Three times as much as the server can bear
+    /// Measure the server at three times its capacity
     Overload,
-    /// 100,000 users: look-ups, lists and changes, as a table
+    /// Measure lookups, lists and changes with 100,000 users
     Scim {
-        /// Rows by how they begin; without, all of them
+        /// Measure only the rows that begin with this text
         #[arg(value_name = "ROW")]
         rows: Vec<String>,
     },

@@ -13,7 +13,7 @@ use crate::{
     cpu, load,
     pgbench::{Pgbench, fsyncs},
     site::{Site, get, request, sql},
-    table::{Table, figure, ratio, render, wanted},
+    table::{Table, column_median, ratio, render, wanted},
 };
 
 const ROUNDS: usize = 5;
@@ -117,7 +117,7 @@ pub(crate) fn run(rows: &[&str]) -> Result<()> {
 /// Prints the target ratios, each as the median of the ratios within a round.
 fn bars(table: &Table) -> String {
     let ratio = |over, under| ratio(table, over, under);
-    let of = |name, get| figure(table, name, get);
+    let of = |name, get| column_median(table, name, get);
     let lines = [
         format!("get by id / one select (PostgreSQL): {:.2} (bar 0.45)", ratio("03", "02")),
         format!("get by id, our CPU: {:.0} µs (bar 70)", of("03", |row| &row.server_micros)),

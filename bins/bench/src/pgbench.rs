@@ -61,12 +61,12 @@ impl Pgbench {
         let log = self.folder.join("pgbench");
         command.args(["--log", "--sampling-rate=0.25"]).arg(format!("--log-prefix={}", log.display()));
         let before = cpu::seconds(database);
-        let said = sh::output(command.arg(&self.url))?;
+        let output = sh::output(command.arg(&self.url))?;
         let after = cpu::seconds(database);
-        let tps = said.lines().find_map(|line| line.strip_prefix("tps = "));
+        let tps = output.lines().find_map(|line| line.strip_prefix("tps = "));
         let rate =
             tps.and_then(|rest| rest.split_whitespace().next()).and_then(|word| word.parse::<f64>().ok());
-        let rate = rate.ok_or_else(|| format!("pgbench said: {said}"))?;
+        let rate = rate.ok_or_else(|| format!("pgbench printed no rate: {output}"))?;
         let row = table.entry(name.to_owned()).or_default();
         row.rates.push(rate);
         row.server_micros.push(0.0);

@@ -31,8 +31,8 @@ pub(crate) fn run(other: Option<&str>) -> Result<()> {
     println!("load average before: {}", cpu::load_average());
     println!("\n| rules | a decision, ns (bar 300) | a look at every rule | a trie of prefixes |");
     println!("|---|---|---|---|");
-    let said = sh::output(&mut Command::new(sh::root().join("target/release/examples/decision_cost")))?;
-    for line in said.lines() {
+    let output = sh::output(&mut Command::new(sh::root().join("target/release/examples/decision_cost")))?;
+    for line in output.lines() {
         println!("| {} |", line.split(' ').collect::<Vec<_>>().join(" | "));
     }
 
@@ -80,7 +80,7 @@ fn sites(program: &Path, url: &str, other: Option<(&Path, &str)>, folder: &Path)
         gatehouse(other, url, &["migrate"])?;
         let (token, _) = tenant(other, url, "before")?;
         let server = Arc::new(Server::start(&mut serve(other, url, folder))?);
-        sites.push(Site { ask: asks(&server, &token)?, server, name: "0 the other program" });
+        sites.push(Site { ask: create_user_request(&server, &token)?, server, name: "0 the other program" });
     }
     gatehouse(program, url, &["migrate"])?;
     let never = tenant(program, url, "never")?;
@@ -111,7 +111,7 @@ fn sites(program: &Path, url: &str, other: Option<(&Path, &str)>, folder: &Path)
     send("PUT", "", &off.1, &settings("ALLOWLIST"))?;
     send("PUT", "", &off.1, &settings("OFF"))?;
     for (name, (token, _)) in [("1 never set", never), ("2 off", off), ("3 on, 5,000 ranges", on)] {
-        sites.push(Site { ask: asks(&server, &token)?, server: Arc::clone(&server), name });
+        sites.push(Site { ask: create_user_request(&server, &token)?, server: Arc::clone(&server), name });
     }
     Ok(sites)
 }
@@ -130,7 +130,7 @@ fn tenant(program: &Path, url: &str, slug: &str) -> Result<(String, String)> {
 }
 
 /// Creates a user of the tenant, and returns the request for it.
-fn asks(server: &Server, token: &str) -> Result<Vec<u8>> {
+fn create_user_request(server: &Server, token: &str) -> Result<Vec<u8>> {
     let body = r#"{"userName":"ada","emails":[{"value":"ada@example.com","type":"work","primary":true}]}"#;
     let (status, body) = load::once(server.address, &request("POST", "/api/scim/v2/Users", token, body))?;
     if status != 201 {

@@ -16,7 +16,7 @@ use crate::{
     cpu, load,
     peer::Peer,
     site::{Site, get, request, sql},
-    table::{Table, figure, ratio, render, wanted},
+    table::{Table, column_median, ratio, render, wanted},
 };
 
 const ROUNDS: usize = 3;
@@ -206,7 +206,7 @@ fn hostile(site: &Site) -> Vec<Probe<'_>> {
 }
 
 /// Sends requests of one kind and adds the result to the table.
-#[expect(clippy::too_many_arguments, reason = "one probe, said in full")]
+#[expect(clippy::too_many_arguments, reason = "all parameters of one probe")]
 pub(crate) fn measure(
     table: &mut Table,
     rows: &[&str],
@@ -238,10 +238,10 @@ pub(crate) fn measure(
 fn bars(table: &Table, place: &str, name: &str) -> String {
     let row = |number: &str| format!("{place} {number}");
     let ratio = |over: &str, under: &str| ratio(table, &row(over), &row(under));
-    let p50 = |number: &str| figure(table, &row(number), |row| &row.p50);
+    let p50 = |number: &str| column_median(table, &row(number), |row| &row.p50);
     let cpu = |number: &str| {
-        figure(table, &row(number), |row| &row.server_micros)
-            + figure(table, &row(number), |row| &row.database_micros)
+        column_median(table, &row(number), |row| &row.server_micros)
+            + column_median(table, &row(number), |row| &row.database_micros)
     };
     let read = if place == "postgres" { 0.45 } else { 0.5 };
     let lines = [

@@ -20,7 +20,7 @@ use xtask::{
 use crate::{
     cpu, load,
     site::{request, sql},
-    table::{Table, figure, median, ratio, render},
+    table::{Table, column_median, median, ratio, render},
 };
 
 /// The first round prepares statements on every connection and is not counted.
@@ -47,11 +47,11 @@ pub(crate) fn run() -> Result<()> {
     println!("load average before: {}", cpu::load_average());
     let checks: Result<Vec<f64>> = (0..5)
         .map(|_| {
-            let said = sh::output(Command::new(release.join("examples/check_cost")).arg(CHECKS))?;
-            said.trim().parse::<f64>().map_err(|error| error.to_string())
+            let output = sh::output(Command::new(release.join("examples/check_cost")).arg(CHECKS))?;
+            output.trim().parse::<f64>().map_err(|error| error.to_string())
         })
         .collect();
-    println!("looking at a token: {:.2} µs (bar 2)", median(&checks?));
+    println!("checking a token: {:.2} µs (bar 2)", median(&checks?));
     sql(&cluster, "CREATE TABLE floor (id TEXT PRIMARY KEY, body TEXT NOT NULL)")?;
     let sqlite = folder.join("bench.db");
     for (name, database) in
@@ -84,10 +84,10 @@ pub(crate) fn run() -> Result<()> {
         }
         println!("{}", render(&table));
         if floor.is_some() {
-            let rate = |name| figure(&table, name, |row| &row.rates);
+            let rate = |name| column_median(&table, name, |row| &row.rates);
             let pair = 1.0 / (1.0 / rate("03") + 1.0 / rate("04"));
             println!(
-                "given and used / two inserts: {:.2} (bar 0.5); used alone / one insert: {:.2}",
+                "issued and consumed / two inserts: {:.2} (bar 0.5); consumed / one insert: {:.2}",
                 pair / (rate("01") / 2.0),
                 ratio(&table, "04", "01")
             );
@@ -111,7 +111,7 @@ fn step() -> u64 {
     now() / 30
 }
 
-#[expect(clippy::disallowed_methods, reason = "an app looks at its own clock")]
+#[expect(clippy::disallowed_methods, reason = "an authenticator app uses its own clock")]
 fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
 }

@@ -95,6 +95,6 @@ pub(crate) fn ratio(table: &Table, over: &str, under: &str) -> f64 {
 }
 
 /// Returns the median of one column of a row.
-pub(crate) fn figure(table: &Table, name: &str, get: fn(&Row) -> &Vec<f64>) -> f64 {
+pub(crate) fn column_median(table: &Table, name: &str, get: fn(&Row) -> &Vec<f64>) -> f64 {
     table.iter().find(|(key, _)| key.starts_with(name)).map_or(0.0, |(_, row)| median(get(row)))
 }

@@ -134,17 +134,17 @@ impl Place {
         }
         let queued = count(&url, "SELECT count(*) FROM webhook_deliveries WHERE due_at IS NOT NULL")?;
         if sink.count() != 0 {
-            return Err("something was delivered before there was a worker".into());
+            return Err("an event was delivered before a worker ran".into());
         }
         let worker = Server::start(&mut self.serve(&url, "worker"))?;
         let (start, cpu_before) = (Instant::now(), (cpu::seconds(worker.pid()), cpu::seconds(cluster.pid())));
         while sink.count() < queued {
-            patient(start, 120, "not everything was delivered")?;
+            patient(start, 120, "not all events were delivered")?;
             std::thread::sleep(Duration::from_millis(5));
         }
         let took = start.elapsed().as_secs_f64();
         while count(&url, "SELECT count(*) FROM webhook_deliveries WHERE due_at IS NOT NULL")? > 0 {
-            patient(start, 120, "not everything was recorded")?;
+            patient(start, 120, "not all outcomes were recorded")?;
             std::thread::sleep(Duration::from_millis(50));
         }
         let each = |before: f64, after: f64| (after - before) * 1e6 / queued as f64;
@@ -179,7 +179,7 @@ impl Place {
         // The prompt receiver shows the base cost of a hundred deliveries.
         for (name, manner, database) in [
             ("answers at once", Manner::Prompt, "prompt"),
-            ("drips for ever", Manner::Dripping, "dripping"),
+            ("sends bytes forever", Manner::Dripping, "dripping"),
             ("answers 2 GB", Manner::Huge, "huge"),
         ] {
             let url = self.database(cluster, database)?;
@@ -221,7 +221,7 @@ impl Delays {
     fn shown(&self) -> String {
         let millis = |values: &[f64], share| quantile(values, share) * 1000.0;
         format!(
-            "p50 {:.2} ms, p99 {:.2} ms after the change is answered; p50 {:.2} ms, p99 {:.2} ms after it is asked for",
+            "p50 {:.2} ms, p99 {:.2} ms after the response to the change; p50 {:.2} ms, p99 {:.2} ms after its request",
             millis(&self.from_answer, 0.5),
             millis(&self.from_answer, 0.99),
             millis(&self.from_request, 0.5),
@@ -253,7 +253,7 @@ fn delays(server: &Server, tenant: &Tenant, sink: &Sink, prefix: &str) -> Result
             if let Some(came) = sink.came(&id) {
                 break came;
             }
-            patient(start, 60, "a delivery never came")?;
+            patient(start, 60, "an event was not delivered")?;
             std::thread::sleep(Duration::from_millis(5));
         };
         from_request.push(came.saturating_duration_since(asked).as_secs_f64());

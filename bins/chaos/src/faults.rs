@@ -36,11 +36,11 @@ pub(crate) struct Outcome {
     pub(crate) recovery: Duration,
 }
 
-/// Runs `hurt` while users are created and readiness is probed, then checks the database.
+/// Runs `inject` while users are created and readiness is probed, then checks the database.
 fn under_load(
     site: &mut Site,
     rounds: usize,
-    mut hurt: impl FnMut(&mut Site, &Seen, usize) -> Result<Duration>,
+    mut inject: impl FnMut(&mut Site, &Seen, usize) -> Result<Duration>,
 ) -> Result<Outcome> {
     let (seen, address, token) = (Seen::default(), site.address, site.token.clone());
     let mut recovery = Duration::ZERO;
@@ -54,7 +54,7 @@ fn under_load(
         for round in 0..rounds {
             progress(&seen, 20)?;
             let took =
-                hurt(site, &seen, round).map_err(|problem| format!("round {}: {problem}", round + 1))?;
+                inject(site, &seen, round).map_err(|problem| format!("round {}: {problem}", round + 1))?;
             recovery = recovery.max(took);
         }
         progress(&seen, 20)
@@ -64,7 +64,7 @@ fn under_load(
         return Err(format!("{} wrong answers, the first {first}", wrong.len()));
     }
     let created = std::mem::take(&mut *seen.created.lock().unwrap_or_else(PoisonError::into_inner));
-    site.books.check(&created)?;
+    site.records.check(&created)?;
     if recovery > RECOVERY {
         return Err(format!("recovery took {recovery:?}"));
     }
@@ -82,7 +82,7 @@ fn progress(seen: &Seen, more: usize) -> Result<()> {
     let (before, start) = (seen.count(), Instant::now());
     while seen.count() < before + more {
         if start.elapsed() > NEVER {
-            return Err(format!("nobody is created any more for {NEVER:?}"));
+            return Err(format!("no user was created for {NEVER:?}"));
         }
         thread::sleep(Duration::from_millis(1));
     }
@@ -105,14 +105,14 @@ fn recovered(seen: &Seen, healed: Instant) -> Result<Duration> {
 }
 
 /// Checks that no probe reported ready if it started and ended while the database was unreachable.
-fn said_no(seen: &Seen, from: Instant, to: Instant, at_least: usize) -> Result<()> {
+fn check_not_ready(seen: &Seen, from: Instant, to: Instant, at_least: usize) -> Result<()> {
     let probes = seen.within(from + FRESH, to);
     if probes.iter().any(|probe| probe.ready == Some(true)) {
-        return Err("it said that it is ready while its database was away".into());
+        return Err("the server reported ready while its database was unreachable".into());
     }
     let no = probes.iter().filter(|probe| probe.ready == Some(false)).count();
     if no < at_least {
-        return Err(format!("readiness said no {no} times, not {at_least}"));
+        return Err(format!("{no} probes reported not ready, expected at least {at_least}"));
     }
     Ok(())
 }
@@ -143,7 +143,7 @@ pub(crate) fn kill_database(site: &mut Site, rounds: usize) -> Result<Outcome> {
         let back = Instant::now();
         site.cluster()?.start_again()?;
         let ready = Instant::now();
-        said_no(seen, killed, back, usize::from(round == 0))?;
+        check_not_ready(seen, killed, back, usize::from(round == 0))?;
         recovered(seen, ready)
     })
 }
@@ -156,7 +156,7 @@ pub(crate) fn restart_database(site: &mut Site, rounds: usize) -> Result<Outcome
         let back = Instant::now();
         site.cluster()?.start_again()?;
         let ready = Instant::now();
-        said_no(seen, stopped, back, 1)?;
+        check_not_ready(seen, stopped, back, 1)?;
         recovered(seen, ready)
     })
 }
@@ -180,11 +180,11 @@ pub(crate) fn bad_network(
         site.proxy()?.set(GOOD);
         let healed = Instant::now();
         if usable && no > 0 {
-            return Err("it said that it is not ready while its database was slow, but usable".into());
+            return Err("the server reported not ready while its database was slow but usable".into());
         }
         if !usable {
             // A probe that started earlier may have been answered by data in transit.
-            said_no(seen, from, to, 1)?;
+            check_not_ready(seen, from, to, 1)?;
         }
         recovered(seen, healed)
     })
@@ -201,7 +201,7 @@ pub(crate) fn full_disk(site: &mut Site, rounds: usize) -> Result<Outcome> {
         let mut full = (start, seen.count());
         while full.0.elapsed() < Duration::from_millis(500) {
             if start.elapsed() > NEVER {
-                return Err("people are created on a full disk".into());
+                return Err("users are created on a full disk".into());
             }
             if seen.count() > full.1 {
                 full = (Instant::now(), seen.count());
@@ -214,9 +214,9 @@ pub(crate) fn full_disk(site: &mut Site, rounds: usize) -> Result<Outcome> {
             .send(&get(&site.token, "/api/scim/v2/Users?count=1"))
             .map_err(|error| format!("reading on a full disk: {error}"))?;
         if status != 200 {
-            return Err(format!("reading on a full disk is answered {status}"));
+            return Err(format!("reading on a full disk answers {status}"));
         }
-        said_no(seen, full, Instant::now(), 1)?;
+        check_not_ready(seen, full, Instant::now(), 1)?;
         std::fs::remove_file(&filler).map_err(|error| error.to_string())?;
         recovered(seen, Instant::now())
     })
@@ -244,15 +244,15 @@ pub(crate) fn cancelled(site: &mut Site, rounds: usize) -> Result<Outcome> {
     // Nothing remains locked or reserved for the clients that left.
     let start = Instant::now();
     loop {
-        let (_, figures) =
+        let (_, metrics) =
             Client::new(site.address).send(&get("", "/metrics")).map_err(|error| error.to_string())?;
         let idle =
             ["gatehouse_http_requests_in_flight 1", "gatehouse_database_connections{state=\"busy\"} 0"];
-        if idle.iter().all(|line| figures.contains(line)) {
+        if idle.iter().all(|line| metrics.contains(line)) {
             return Ok(outcome);
         }
         if start.elapsed() > NEVER {
-            return Err(format!("something is still held:\n{figures}"));
+            return Err(format!("requests or connections are still in use:\n{metrics}"));
         }
         thread::sleep(Duration::from_millis(10));
     }

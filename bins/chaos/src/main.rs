@@ -1,12 +1,12 @@
 //! `cargo xtask chaos`: checks that no acknowledged change is lost, whatever fails.
 
-mod books;
 mod clients;
 mod faults;
-mod office;
 mod proxy;
 mod receivers;
+mod records;
 mod site;
+mod user_load;
 mod webhooks;
 
 use std::{
@@ -26,12 +26,12 @@ use crate::{
     site::{Kind, Site},
 };
 
-/// Kills, slow networks, full disks on both databases
+/// Inject faults on both databases: kills, slow networks, full disks
 #[derive(Parser)]
 #[command(name = "chaos", bin_name = "cargo xtask chaos", max_term_width = 100)]
 #[command(args_conflicts_with_subcommands = true)]
 struct Cli {
-    /// Faults whose names contain this; without, all faults and deliveries
+    /// Run only the faults whose names contain this text
     name: Option<String>,
     #[command(subcommand)]
     command: Option<Command>,
@@ -39,11 +39,11 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// What the test command does, with the server that it has built
+    /// Run the short form of the test command, with the server that it has built
     Short,
-    /// Kills of the worker and of PostgreSQL while events are delivered
+    /// Kill the worker and PostgreSQL while events are delivered
     Webhooks {
-        /// Of an earlier run: kills come at the same moments
+        /// Seed of an earlier run, to repeat the times of its kills
         seed: Option<u64>,
         /// Another build of the server
         program: Option<String>,
@@ -95,8 +95,8 @@ const FAULTS: [Fault; 11] = [
     ("network 5 s late", Kind::Postgres, |site, extent| {
         faults::bad_network(site, Network::Late(Duration::from_secs(5)), extent.bad, false)
     }),
-    ("black hole, then all arrives", Kind::Postgres, |site, extent| {
-        faults::bad_network(site, Network::Held, extent.bad, false)
+    ("black hole, then delivery", Kind::Postgres, |site, extent| {
+        faults::bad_network(site, Network::Buffered, extent.bad, false)
     }),
     ("black hole, connections lost", Kind::Postgres, |site, extent| {
         faults::bad_network(site, Network::Lost, extent.bad, false)
@@ -165,12 +165,12 @@ fn all(extent: Extent, name: &str) -> Result<()> {
 fn on(
     folder: &std::path::Path,
     kind: Kind,
-    hurt: impl FnOnce(&mut Site) -> Result<Outcome>,
+    inject: impl FnOnce(&mut Site) -> Result<Outcome>,
 ) -> Result<Outcome> {
     // The SQLite database is on a disk of its own, which one of the faults fills.
     let _disk = (kind == Kind::Sqlite).then(|| SmallDisk::new(folder)).transpose()?;
     let mut site = Site::new(kind, folder)?;
-    hurt(&mut site)
+    inject(&mut site)
 }
 
 #[cfg(test)]

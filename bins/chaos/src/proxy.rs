@@ -18,8 +18,8 @@ use xtask::sh::Result;
 pub(crate) enum Network {
     /// It delays them.
     Late(Duration),
-    /// It holds them back, and delivers them when the fault ends.
-    Held,
+    /// It buffers them, and delivers them when the fault ends.
+    Buffered,
     /// It drops them. Connections that lost bytes stay silent forever.
     Lost,
 }
@@ -67,10 +67,10 @@ impl Shared {
         *self.network.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Blocks while bytes are held back.
+    /// Blocks while bytes are buffered.
     fn pass(&self) {
         let network = self.network.lock().unwrap_or_else(PoisonError::into_inner);
-        drop(self.changed.wait_while(network, |network| *network == Network::Held));
+        drop(self.changed.wait_while(network, |network| *network == Network::Buffered));
     }
 }
 
@@ -95,7 +95,7 @@ fn read(mut from: TcpStream, late: &Sender<Due>, network: &Shared) {
     while let Ok(length @ 1..) = from.read(&mut buffer) {
         let delay = match network.now() {
             Network::Late(delay) => delay,
-            Network::Held => Duration::ZERO,
+            Network::Buffered => Duration::ZERO,
             Network::Lost => {
                 lost = true;
                 continue;

@@ -34,18 +34,18 @@ pub(crate) enum Victim {
 /// A receiver. Its threads end with the process.
 pub(crate) struct Receiver {
     pub(crate) address: SocketAddr,
-    desk: Arc<Desk>,
+    state: Arc<SharedState>,
 }
 
 #[derive(Default)]
-struct Desk {
-    book: Mutex<Book>,
+struct SharedState {
+    log: Mutex<DeliveryLog>,
     connections: AtomicUsize,
     handled: AtomicUsize,
 }
 
 #[derive(Default)]
-struct Book {
+struct DeliveryLog {
     events: HashMap<String, Event>,
     requests: usize,
     kills: Vec<Kill>,
@@ -69,7 +69,7 @@ struct Kill {
 
 /// Counts of one kill.
 #[derive(Clone, Copy)]
-struct Figures {
+struct KillCounts {
     victim: Victim,
     /// Deliveries that may be repeated.
     open: usize,
@@ -79,31 +79,31 @@ struct Figures {
 
 impl Receiver {
     /// Listens on loopback, and responds to each request after this delay.
-    pub(crate) fn start(thinks: Duration) -> Result<Self> {
+    pub(crate) fn start(delay: Duration) -> Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(|error| error.to_string())?;
         let address = listener.local_addr().map_err(|error| error.to_string())?;
-        let desk = Arc::new(Desk::default());
-        let shared = Arc::clone(&desk);
+        let state = Arc::new(SharedState::default());
+        let shared = Arc::clone(&state);
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let desk = Arc::clone(&shared);
-                desk.connections.fetch_add(1, Ordering::AcqRel);
+                let state = Arc::clone(&shared);
+                state.connections.fetch_add(1, Ordering::AcqRel);
                 thread::spawn(move || {
-                    let _ended = desk.serve(stream, thinks);
-                    desk.connections.fetch_sub(1, Ordering::AcqRel);
+                    let _ended = state.serve(stream, delay);
+                    state.connections.fetch_sub(1, Ordering::AcqRel);
                 });
             }
         });
-        Ok(Self { address, desk })
+        Ok(Self { address, state })
     }
 
     /// Returns the number of requests so far.
     pub(crate) fn requests(&self) -> usize {
-        self.desk.book().requests
+        self.state.log().requests
     }
 
     /// Waits until everything that a killed process sent has been read and recorded.
-    pub(crate) fn forsaken(&self) -> Result<()> {
+    pub(crate) fn await_disconnects(&self) -> Result<()> {
         // Connections are accepted in order: once this one is accepted, all earlier ones have been.
         let taken = TcpStream::connect(self.address).and_then(|mut last| {
             last.shutdown(Shutdown::Write)?;
@@ -111,9 +111,9 @@ impl Receiver {
         });
         taken.map_err(|error| error.to_string())?;
         let start = Instant::now();
-        while self.desk.connections.load(Ordering::Acquire) > 0 {
+        while self.state.connections.load(Ordering::Acquire) > 0 {
             if start.elapsed() > GONE {
-                return Err("a dead worker's connections stay".into());
+                return Err("the connections of a killed process stay open".into());
             }
             thread::sleep(Duration::from_millis(1));
         }
@@ -122,70 +122,71 @@ impl Receiver {
 
     /// Records a kill. The events without an outcome in the database may be delivered again.
     pub(crate) fn killed(&self, victim: Victim, unrecorded: &HashSet<String>) {
-        let mut book = self.desk.book();
-        let open = unrecorded.iter().filter(|event| book.events.contains_key(*event)).cloned().collect();
-        book.kills.push(Kill { victim, open, again: 0 });
+        let mut log = self.state.log();
+        let open = unrecorded.iter().filter(|event| log.events.contains_key(*event)).cloned().collect();
+        log.kills.push(Kill { victim, open, again: 0 });
     }
 
     /// Returns the counts of all kills so far.
-    fn figures(&self) -> Vec<Figures> {
-        let book = self.desk.book();
-        let figures = |kill: &Kill| Figures { victim: kill.victim, open: kill.open.len(), again: kill.again };
-        book.kills.iter().map(figures).collect()
+    fn counts(&self) -> Vec<KillCounts> {
+        let log = self.state.log();
+        let counts =
+            |kill: &Kill| KillCounts { victim: kill.victim, open: kill.open.len(), again: kill.again };
+        log.kills.iter().map(counts).collect()
     }
 
     /// Checks that exactly one event arrived for each of these users, apart from allowed repetitions. Returns the
     /// number of requests.
     pub(crate) fn check(&self, people: &HashSet<&str>) -> Result<usize> {
-        let book = self.desk.book();
-        if let Some(first) = book.faults.first() {
-            return Err(format!("{} deliveries are wrong, the first: {first}", book.faults.len()));
+        let log = self.state.log();
+        if let Some(first) = log.faults.first() {
+            return Err(format!("{} deliveries are wrong, the first: {first}", log.faults.len()));
         }
-        let told: HashSet<&str> = book.events.values().map(|event| event.user.as_str()).collect();
-        if let Some(first) = people.difference(&told).next() {
-            let lost = people.difference(&told).count();
-            return Err(format!("{lost} of {} were not told of, the first {first}", people.len()));
+        let delivered: HashSet<&str> = log.events.values().map(|event| event.user.as_str()).collect();
+        if let Some(first) = people.difference(&delivered).next() {
+            let lost = people.difference(&delivered).count();
+            return Err(format!("events of {lost} of {} users are missing, the first {first}", people.len()));
         }
-        if let Some(first) = told.difference(people).next() {
-            return Err(format!("told of {first}, who does not exist"));
+        if let Some(first) = delivered.difference(people).next() {
+            return Err(format!("an event of {first}, who does not exist"));
         }
-        if book.events.len() != told.len() {
-            return Err(format!("{} events of {} people", book.events.len(), told.len()));
+        if log.events.len() != delivered.len() {
+            return Err(format!("{} events of {} users", log.events.len(), delivered.len()));
         }
-        Ok(book.requests)
+        Ok(log.requests)
     }
 }
 
-impl Desk {
-    fn book(&self) -> MutexGuard<'_, Book> {
-        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+impl SharedState {
+    fn log(&self) -> MutexGuard<'_, DeliveryLog> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn serve(&self, stream: TcpStream, thinks: Duration) -> std::io::Result<()> {
+    fn serve(&self, stream: TcpStream, delay: Duration) -> std::io::Result<()> {
         stream.set_nodelay(true)?;
         let mut stream = BufReader::new(stream);
         loop {
             let (event, body) = request(&mut stream)?;
             let at_once = self.handled.fetch_add(1, Ordering::AcqRel) + 1;
-            self.book().note(&event, body, at_once);
-            thread::sleep(thinks);
+            self.log().note(&event, body, at_once);
+            thread::sleep(delay);
             self.handled.fetch_sub(1, Ordering::AcqRel);
             stream.get_mut().write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")?;
         }
     }
 }
 
-impl Book {
+impl DeliveryLog {
     fn note(&mut self, event: &str, body: Vec<u8>, at_once: usize) {
         self.requests += 1;
         if at_once > IN_FLIGHT {
-            self.faults.push(format!("{at_once} at the same time"));
+            self.faults.push(format!("{at_once} concurrent attempts"));
         }
         let kills = self.kills.len();
         let Some(before) = self.events.get_mut(event) else {
             let text = String::from_utf8_lossy(&body);
             if member(&text, "id").as_deref() != Ok(event) {
-                self.faults.push(format!("{event} is another event by its body: {text}"));
+                self.faults.push(format!("the header names {event}, but the body another event: {text}"));
             }
             let rest = text.split_once("\"resource\":{\"type\":\"user\",\"id\":\"").map(|(_, rest)| rest);
             let user = rest.and_then(|rest| rest.split('"').next()).unwrap_or_default().to_owned();
@@ -193,7 +194,7 @@ impl Book {
             return;
         };
         if before.body != body {
-            self.faults.push(format!("{event} came again with another body"));
+            self.faults.push(format!("{event} was repeated with another body"));
         }
         let since = self.kills.get_mut(before.kills..).unwrap_or_default();
         before.kills = kills;
@@ -203,7 +204,7 @@ impl Book {
             since.iter_mut().filter(open).partition(|kill| kill.victim != Victim::Database);
         match workers.into_iter().chain(databases).next() {
             Some(kill) => kill.again += 1,
-            None => self.faults.push(format!("{event} came again, and not because of a kill")),
+            None => self.faults.push(format!("{event} was repeated without a kill")),
         }
     }
 }
@@ -211,11 +212,11 @@ impl Book {
 /// Prints by victim how many deliveries could be repeated and how many were. A live worker repeats none.
 pub(crate) fn report(receivers: &[Receiver]) -> Result<()> {
     println!(
-        "| kill -9 of | times | on their way | the most for one | duplicates | the most for one |\n|---|---|---|---|---|---|"
+        "| kill -9 of | kills | in transit | maximum per kill | duplicates | maximum per kill |\n|---|---|---|---|---|---|"
     );
-    let mut kills: Vec<Figures> = Vec::new();
+    let mut kills: Vec<KillCounts> = Vec::new();
     for receiver in receivers {
-        for (number, one) in receiver.figures().into_iter().enumerate() {
+        for (number, one) in receiver.counts().into_iter().enumerate() {
             match kills.get_mut(number) {
                 Some(sum) => (sum.open, sum.again) = (sum.open + one.open, sum.again + one.again),
                 None => kills.push(one),
@@ -224,23 +225,23 @@ pub(crate) fn report(receivers: &[Receiver]) -> Result<()> {
     }
     let victims = [
         (Victim::Worker, "the worker"),
-        (Victim::BusyWorker, "the worker, PostgreSQL just back"),
+        (Victim::BusyWorker, "the worker, just after PostgreSQL came back"),
         (Victim::Database, "PostgreSQL"),
     ];
     for (victim, name) in victims {
         let of_it: Vec<_> = kills.iter().filter(|kill| kill.victim == victim).collect();
-        let shown = |figure: fn(&Figures) -> usize| {
-            let figures = of_it.iter().map(|kill| figure(kill));
-            format!("{} | {}", figures.clone().sum::<usize>(), figures.max().unwrap_or(0))
+        let shown = |count_of: fn(&KillCounts) -> usize| {
+            let counts = of_it.iter().map(|kill| count_of(kill));
+            format!("{} | {}", counts.clone().sum::<usize>(), counts.max().unwrap_or(0))
         };
         let (open, again) = (shown(|kill| kill.open), shown(|kill| kill.again));
         println!("| {name} | {} | {open} | {again} |", of_it.len());
         let most = of_it.len() * (receivers.len() * IN_FLIGHT + GROUP);
         if victim == Victim::Worker && of_it.iter().map(|kill| kill.open).sum::<usize>() > most {
-            return Err("outcomes are recorded late".into());
+            return Err("the worker records outcomes too late".into());
         }
         if victim == Victim::Database && again != "0 | 0" {
-            return Err("a worker that lives has sent something again".into());
+            return Err("a live worker has repeated a delivery".into());
         }
     }
     Ok(())

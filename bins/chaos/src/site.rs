@@ -12,7 +12,7 @@ use xtask::{
     sh::{self, Result},
 };
 
-use crate::{books::Books, proxy::Proxy};
+use crate::{proxy::Proxy, records::DatabaseRecords};
 
 /// The database of a site.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub(crate) struct Site {
     pub(crate) folder: PathBuf,
     pub(crate) address: SocketAddr,
     pub(crate) token: String,
-    pub(crate) books: Books,
+    pub(crate) records: DatabaseRecords,
     /// The proxy in front of PostgreSQL.
     pub(crate) proxy: Option<Proxy>,
     pub(crate) cluster: Option<Cluster>,
@@ -47,10 +47,10 @@ impl Site {
     /// Creates a server with a new database in this folder.
     pub(crate) fn new(kind: Kind, folder: &Path) -> Result<Self> {
         std::fs::create_dir_all(folder).map_err(|error| error.to_string())?;
-        let (database, books, proxy, cluster) = match kind {
+        let (database, records, proxy, cluster) = match kind {
             Kind::Sqlite => {
                 let path = folder.join("chaos.db");
-                (format!("sqlite:{}", path.display()), Books::Sqlite(path), None, None)
+                (format!("sqlite:{}", path.display()), DatabaseRecords::Sqlite(path), None, None)
             }
             Kind::Postgres => {
                 let cluster = Cluster::start(Durability::Full)?;
@@ -58,7 +58,7 @@ impl Site {
                 let url = cluster
                     .url()
                     .replace(&format!(":{}", cluster.port()), &format!(":{}", proxy.address.port()));
-                (url, Books::Postgres(cluster.url()), Some(proxy), Some(cluster))
+                (url, DatabaseRecords::Postgres(cluster.url()), Some(proxy), Some(cluster))
             }
         };
         let program = program();
@@ -69,7 +69,7 @@ impl Site {
         let token = member(&minted, "token")?;
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, lasting_port()?));
         let folder = folder.to_owned();
-        let mut site = Self { folder, address, token, books, proxy, cluster, server: None, database };
+        let mut site = Self { folder, address, token, records, proxy, cluster, server: None, database };
         site.start_server()?;
         Ok(site)
     }

@@ -22,8 +22,8 @@ use xtask::{
 
 use crate::{
     clients::{Client, Seen, Stop},
-    office::Office,
     receivers::{Receiver, Victim, report},
+    user_load::UserLoad,
 };
 
 /// Kills, alternating between the worker and PostgreSQL.
@@ -61,7 +61,7 @@ fn all(rounds: usize, seed: Option<u64>, program: PathBuf) -> Result<()> {
     let folder = std::env::temp_dir().join(format!("gatehouse-chaos-{}-webhooks", std::process::id()));
     std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
     let start = Instant::now();
-    let done = Place::new(program, &folder).and_then(|mut place| place.hurt(rounds, Dice(seed)));
+    let done = Setup::new(program, &folder).and_then(|mut setup| setup.run_rounds(rounds, Dice(seed)));
     done.map_err(|problem| {
         format!("webhooks, seed {seed}: {problem}; the servers' log is in {}", folder.display())
     })?;
@@ -83,7 +83,7 @@ impl Dice {
 }
 
 /// The servers, their database and the receivers. Fields are dropped in order, so the worker ends first.
-struct Place {
+struct Setup {
     worker: Option<Server>,
     api: Server,
     token: String,
@@ -97,7 +97,7 @@ struct Place {
     cluster: Cluster,
 }
 
-impl Place {
+impl Setup {
     fn new(program: PathBuf, folder: &Path) -> Result<Self> {
         let cluster = Cluster::start(Durability::Full)?;
         let run = |words: &[&str]| gatehouse(&program, &cluster.url(), words);
@@ -116,9 +116,9 @@ impl Place {
             subscribe(api.address, &pat, &format!("r{number}"), receiver.address)?;
         }
         let (folder, waited) = (folder.to_owned(), Vec::new());
-        let mut place = Self { worker: None, api, token, receivers, program, folder, known, waited, cluster };
-        place.start_worker()?;
-        Ok(place)
+        let mut setup = Self { worker: None, api, token, receivers, program, folder, known, waited, cluster };
+        setup.start_worker()?;
+        Ok(setup)
     }
 
     fn start_worker(&mut self) -> Result<()> {
@@ -126,36 +126,36 @@ impl Place {
         Ok(())
     }
 
-    fn hurt(&mut self, rounds: usize, mut dice: Dice) -> Result<()> {
-        let office = Office::default();
+    fn run_rounds(&mut self, rounds: usize, mut dice: Dice) -> Result<()> {
+        let user_load = UserLoad::default();
         let (address, token) = (self.api.address, self.token.clone());
         thread::scope(|scope| {
-            let _stop = Stop(&office.seen);
+            let _stop = Stop(&user_load.seen);
             for writer in 0..WRITERS {
-                let (office, token) = (&office, &token);
-                scope.spawn(move || office.write(address, token, writer));
+                let (user_load, token) = (&user_load, &token);
+                scope.spawn(move || user_load.write(address, token, writer));
             }
             for round in 0..rounds {
                 if round.is_multiple_of(CALM) {
-                    self.calm(&office)?;
+                    self.calm(&user_load)?;
                 }
-                office.allow(EVENTS);
+                user_load.allow(EVENTS);
                 thread::sleep(dice.moment());
-                let hurt =
-                    if round % 2 == 1 { self.kill_database() } else { self.kill_worker(&office, round) };
-                hurt.map_err(|problem| format!("round {}: {problem}", round + 1))?;
+                let outcome =
+                    if round % 2 == 1 { self.kill_database() } else { self.kill_worker(&user_load, round) };
+                outcome.map_err(|problem| format!("round {}: {problem}", round + 1))?;
             }
-            until(DRAIN, "people are not created", || Ok(office.is_done()))
+            until(DRAIN, "not all users are created", || Ok(user_load.is_done()))
         })?;
-        self.check(rounds, &office.seen)
+        self.check(rounds, &user_load.seen)
     }
 
     /// Waits until the worker has delivered what it can deliver soon, and has recorded the outcomes.
-    fn calm(&self, office: &Office) -> Result<()> {
+    fn calm(&self, user_load: &UserLoad) -> Result<()> {
         let prompt = RECEIVERS.iter().enumerate().filter(|(_, thinks)| thinks.is_zero());
         let prompt: Vec<_> = prompt.map(|(number, _)| number).collect();
         until(DRAIN, "the worker is not done", || {
-            let mut is_calm = office.is_done();
+            let mut is_calm = user_load.is_done();
             for number in &prompt {
                 is_calm = is_calm && self.waiting(*number)?.is_empty();
             }
@@ -178,12 +178,12 @@ impl Place {
         self.note(Victim::Database)
     }
 
-    fn kill_worker(&mut self, office: &Office, round: usize) -> Result<()> {
+    fn kill_worker(&mut self, user_load: &UserLoad, round: usize) -> Result<()> {
         let worker = self.worker.take().ok_or("no worker")?;
         TcpStream::connect(worker.address).map_err(|error| format!("the worker ended by itself: {error}"))?;
         worker.kill();
         let killed = Instant::now();
-        self.receivers.iter().try_for_each(Receiver::forsaken)?;
+        self.receivers.iter().try_for_each(Receiver::await_disconnects)?;
         self.note(if round.is_multiple_of(CALM) { Victim::Worker } else { Victim::BusyWorker })?;
         let is_waited_for = round % WAITS == WAITS * 3 / 4;
         if !is_waited_for {
@@ -194,9 +194,10 @@ impl Place {
         let before: Vec<_> = self.receivers.iter().map(Receiver::requests).collect();
         self.start_worker()?;
         if is_waited_for {
-            office.allow(EVENTS);
-            let is_told = || self.receivers.iter().zip(&before).all(|(now, before)| now.requests() > *before);
-            until(LEASE, "nothing is delivered when the lease has run out", || Ok(is_told()))?;
+            user_load.allow(EVENTS);
+            let is_delivered =
+                || self.receivers.iter().zip(&before).all(|(now, before)| now.requests() > *before);
+            until(LEASE, "no delivery after the lease has expired", || Ok(is_delivered()))?;
             self.waited.push(killed.elapsed());
         }
         Ok(())
@@ -224,17 +225,17 @@ impl Place {
         let drained = start.elapsed();
         let failed = count(" WHERE attempt <> 1 OR http_status IS DISTINCT FROM 200")?;
         if failed != "0" {
-            return Err(format!("{failed} attempts are not first ones that succeeded"));
+            return Err(format!("{failed} attempts were retries or failed"));
         }
         let people = ask(&self.cluster, "SELECT id FROM users")?;
         let people: HashSet<&str> = people.lines().filter(|id| *id != self.known).collect();
         let created = seen.created.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(lost) = created.iter().find(|id| !people.contains(id.as_str())) {
-            return Err(format!("{lost} was answered with 201 and is not there"));
+            return Err(format!("{lost} was answered with 201 and is missing"));
         }
         let rows = count("")?;
         if rows != (people.len() * self.receivers.len()).to_string() {
-            return Err(format!("{rows} deliveries of {} people", people.len()));
+            return Err(format!("{rows} deliveries for {} users", people.len()));
         }
         let mut requests = 0;
         for (number, receiver) in self.receivers.iter().enumerate() {
@@ -281,7 +282,7 @@ fn subscribe(api: SocketAddr, pat: &str, name: &str, to: SocketAddr) -> Result<(
     );
     match Client::new(api).send(&request).map_err(|error| error.to_string())? {
         (200, _) => Ok(()),
-        (status, answer) => Err(format!("a subscription is answered {status}: {answer}")),
+        (status, answer) => Err(format!("creating a webhook answers {status}: {answer}")),
     }
 }
 

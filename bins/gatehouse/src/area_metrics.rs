@@ -17,7 +17,7 @@ gate::metrics! {
         "Age of the oldest unsealed audit entry in seconds.";
     pub(crate) ATTESTATION: Counter = "gatehouse_attestation_denials_total",
         "Passkeys refused by an attestation policy, by reason.";
-    MAKES: Gauge = "gatehouse_attestation_makes",
+    MODELS: Gauge = "gatehouse_attestation_makes",
         "Authenticator models that can be verified.";
     HASHING: Gauge = "gatehouse_passwords_waiting",
         "Passwords waiting to be hashed.";
@@ -27,7 +27,7 @@ gate::metrics! {
         "Duration of webhook delivery attempts in seconds.";
     SENDING: Gauge = "gatehouse_webhook_attempts_in_flight",
         "Webhook delivery attempts in flight.";
-    LANES: Gauge = "gatehouse_webhook_subscriptions_at_work",
+    SUBSCRIPTIONS: Gauge = "gatehouse_webhook_subscriptions_at_work",
         "Webhooks that this instance delivers to.";
     pub(crate) UNSIGNED: Counter = "gatehouse_webhook_unsigned_total",
         "Deliveries that failed because the signing secret could not be derived.";
@@ -37,7 +37,7 @@ gate::metrics! {
         "SAML requests sent to identity providers.";
     pub(crate) SAML_ANSWERED: Counter = "gatehouse_saml_responses_total",
         "SAML responses, by outcome: SIGNED_IN, MFA_OWED, TESTED, or the check that failed.";
-    SAML_EXAMINED: Histogram = "gatehouse_saml_examination_duration_seconds",
+    SAML_DURATION: Histogram = "gatehouse_saml_examination_duration_seconds",
         "Time to verify a SAML response in seconds.";
     SAML_PROVIDERS: Gauge = "gatehouse_saml_providers",
         "SSO connections of all tenants.";
@@ -45,7 +45,7 @@ gate::metrics! {
         "SSO connections whose last signing certificate expires within 30 days.";
     SAML_EXPIRED: Gauge = "gatehouse_saml_certificates_expired",
         "SSO connections whose last signing certificate has expired; users cannot sign in through them.";
-    SAML_SOONEST: Gauge = "gatehouse_saml_certificate_soonest_expiry_seconds",
+    SAML_NEXT_EXPIRY: Gauge = "gatehouse_saml_certificate_soonest_expiry_seconds",
         "Seconds until the next signing certificate of an SSO connection expires.";
     pub(crate) SAML_READ: Counter = "gatehouse_saml_metadata_reads_total",
         "Refreshes of SAML metadata, by outcome: unchanged, changed or failed.";
@@ -58,8 +58,8 @@ const ATTEMPT_BUCKETS: [f64; 12] = [0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25,
 pub(crate) const HISTOGRAMS: [Buckets; 1] = [(ATTEMPT_DURATION, &ATTEMPT_BUCKETS)];
 
 /// Counts sealed entries.
-pub(crate) fn sealed(count_of: usize) {
-    counter!(SEALED).increment(count_of as u64);
+pub(crate) fn sealed(entries: usize) {
+    counter!(SEALED).increment(entries as u64);
 }
 
 /// Counts a failure to seal a log.
@@ -73,13 +73,13 @@ pub(crate) fn unauthenticated(entries: usize) {
 }
 
 /// Sets the age of the oldest unsealed audit entry, in milliseconds.
-#[expect(clippy::cast_precision_loss, reason = "metrics are floating-point numbers")]
+#[expect(clippy::cast_precision_loss, reason = "metric values are floating-point numbers")]
 pub(crate) fn oldest_unsealed(millis: i64) {
     gauge!(OLDEST_UNSEALED).set(millis as f64 / 1000.0);
 }
 
 /// Counts a delivery attempt and records its duration in milliseconds.
-#[expect(clippy::cast_precision_loss, reason = "15 seconds at most")]
+#[expect(clippy::cast_precision_loss, reason = "an attempt takes at most 15 seconds")]
 pub(crate) fn attempted(outcome: &'static str, millis: i64) {
     counter!(ATTEMPTS, "outcome" => outcome).increment(1);
     histogram!(ATTEMPT_DURATION).record(millis as f64 / 1000.0);
@@ -88,7 +88,7 @@ pub(crate) fn attempted(outcome: &'static str, millis: i64) {
 /// Sets the number of running attempts, and of subscriptions that this instance delivers to.
 pub(crate) fn delivering(in_flight: usize, subscriptions: usize) {
     gauge!(SENDING).set(count(in_flight));
-    gauge!(LANES).set(count(subscriptions));
+    gauge!(SUBSCRIPTIONS).set(count(subscriptions));
 }
 
 /// Counts deliveries that cannot be signed because a secret could not be derived.
@@ -111,15 +111,14 @@ pub(crate) fn saml_answered(outcome: &'static str) {
     counter!(SAML_ANSWERED, "outcome" => outcome).increment(1);
 }
 
-/// Sets the metrics about certificate expiry of all SSO connections. Without a certificate to expire, the seconds are
-/// NaN.
-#[expect(clippy::cast_precision_loss, reason = "metrics are floating-point numbers")]
+/// Sets the metrics about certificate expiry of all SSO connections. The seconds are NaN if no certificate expires.
+#[expect(clippy::cast_precision_loss, reason = "metric values are floating-point numbers")]
 pub(crate) fn saml_expiry(expiry: &SamlExpiry, now: Timestamp) {
     gauge!(SAML_PROVIDERS).set(expiry.providers as f64);
     gauge!(SAML_EXPIRING).set(expiry.within_30_days as f64);
     gauge!(SAML_EXPIRED).set(expiry.expired as f64);
     let seconds = |end: Timestamp| (end.unix_millis() - now.unix_millis()) as f64 / 1000.0;
-    gauge!(SAML_SOONEST).set(expiry.soonest.map_or(f64::NAN, seconds));
+    gauge!(SAML_NEXT_EXPIRY).set(expiry.soonest.map_or(f64::NAN, seconds));
 }
 
 /// Counts a metadata refresh by outcome.
@@ -127,9 +126,9 @@ pub(crate) fn saml_read(outcome: &'static str) {
     counter!(SAML_READ, "outcome" => outcome).increment(1);
 }
 
-/// Records the time to examine a SAML response.
-pub(crate) fn saml_examined(took: std::time::Duration) {
-    histogram!(SAML_EXAMINED).record(took);
+/// Records the time to verify a SAML response.
+pub(crate) fn saml_examined(duration: std::time::Duration) {
+    histogram!(SAML_DURATION).record(duration);
 }
 
 /// Counts a passkey that an attestation policy refused.
@@ -138,8 +137,8 @@ pub(crate) fn attestation_denied(reason: &'static str) {
 }
 
 /// Sets the number of authenticator models whose attestation can be verified.
-pub(crate) fn authenticator_models(count_of: usize) {
-    gauge!(MAKES).set(count(count_of));
+pub(crate) fn authenticator_models(models: usize) {
+    gauge!(MODELS).set(count(models));
 }
 
 /// Returns the gauge of queued password hashing jobs.

@@ -17,9 +17,8 @@ pub(crate) fn target(client: &Client, url: &str) -> Result<Target, String> {
     }
 }
 
-/// Fetches metadata; an error is a sentence that says what to do. Redirects are not followed, so that later refreshes
-/// use
-/// the URL that the administrator has seen.
+/// Fetches metadata; an error says what to do. It does not follow redirects, so that later refreshes use the URL that
+/// the administrator entered.
 pub(crate) async fn read(client: &Client, url: &str) -> Result<String, String> {
     let target = target(client, url)?;
     let headers = [

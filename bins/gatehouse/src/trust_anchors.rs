@@ -91,7 +91,7 @@ impl WatchedTrustAnchors {
                 if !self.files.is_empty() {
                     let metadata = loaded.metadata.as_ref();
                     tracing::info!(
-                        makes = loaded.roots.provable_models(),
+                        models = loaded.roots.provable_models(),
                         of_any = loaded.roots.of_any(),
                         number = metadata.map(|metadata| metadata.number),
                         unread = metadata.map(|metadata| metadata.unread),
@@ -252,13 +252,13 @@ mod tests {
 
         let authority = Authority::new("mds.example").unwrap();
         let root: String = authority.root().lines().filter(|line| !line.starts_with("--")).collect();
-        let write = |number: u64, makes: u8, next: &str| {
-            let entry = |make: u8| {
-                let aaguid = attestation::Aaguid([make; 16]);
+        let write = |number: u64, models: u8, next: &str| {
+            let entry = |model: u8| {
+                let aaguid = attestation::Aaguid([model; 16]);
                 let statement = json!({ "attestationRootCertificates": [root] });
                 json!({ "aaguid": aaguid, "metadataStatement": statement, "statusReports": [] })
             };
-            let entries: Vec<_> = (0..makes).map(entry).collect();
+            let entries: Vec<_> = (0..models).map(entry).collect();
             let payload = json!({ "no": number, "nextUpdate": next, "entries": entries });
             std::fs::write(place("blob.jwt"), authority.sign(&payload).unwrap()).unwrap();
         };

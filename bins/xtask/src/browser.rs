@@ -52,8 +52,8 @@ fn walked(walk: &Path, folder: &Path, pictures: &Path) -> Result<()> {
     let policy = folder.join("policy.json");
     std::fs::write(&policy, STRICT).map_err(|error| error.to_string())?;
     run(&["policy", "sign-in", "--tenant", "strict", "--file", &policy.display().to_string()])?;
-    let asks = STRICT.replace(r#"["WEBAUTHN"]"#, r#"["WEBAUTHN", "TOTP"]"#);
-    std::fs::write(&policy, asks).map_err(|error| error.to_string())?;
+    let with_totp = STRICT.replace(r#"["WEBAUTHN"]"#, r#"["WEBAUTHN", "TOTP"]"#);
+    std::fs::write(&policy, with_totp).map_err(|error| error.to_string())?;
     run(&["policy", "sign-in", "--tenant", "asks", "--file", &policy.display().to_string()])?;
     person(&program, &database, CHEAP, "asks", "gina@example.com", PASSWORD)?;
     for name in ["ada", "both", "carol", "dave", "frank", "reset"] {

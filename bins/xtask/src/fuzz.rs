@@ -41,7 +41,7 @@ pub(crate) fn run(target: &str, seconds: u32) -> Result<()> {
 
 /// Returns the compiler's target triple for this machine.
 fn host() -> Result<String> {
-    let said = sh::output(std::process::Command::new("rustc").arg("-vV"))?;
-    let host = said.lines().find_map(|line| line.strip_prefix("host: "));
-    host.map(str::to_owned).ok_or_else(|| format!("rustc does not name its host: {said}"))
+    let output = sh::output(std::process::Command::new("rustc").arg("-vV"))?;
+    let host = output.lines().find_map(|line| line.strip_prefix("host: "));
+    host.map(str::to_owned).ok_or_else(|| format!("rustc does not name its host: {output}"))
 }

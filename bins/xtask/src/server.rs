@@ -25,8 +25,8 @@ impl Server {
         let start = Instant::now();
         let mut process = command.stdout(Stdio::piped()).spawn().map_err(|error| error.to_string())?;
         let output = process.stdout.take().ok_or("no standard output")?;
-        let mut said = BufReader::new(output).lines().map_while(std::result::Result::ok);
-        let address = said.find_map(|line| line.strip_prefix("listening on http://")?.parse().ok());
+        let mut lines = BufReader::new(output).lines().map_while(std::result::Result::ok);
+        let address = lines.find_map(|line| line.strip_prefix("listening on http://")?.parse().ok());
         let Some(address) = address else {
             let _ended = process.wait();
             return Err("the server ended without listening".into());

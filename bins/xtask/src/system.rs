@@ -62,8 +62,8 @@ fn has_xmlsec() -> bool {
 /// Looks for the compiler and its library, which bindgen searches in these directories.
 fn has_clang() -> bool {
     let folders = ["/usr/lib", "/usr/lib64", "/usr/local/lib"];
-    let told = std::env::var_os("LIBCLANG_PATH").is_some() || !cfg!(target_os = "linux");
-    sh::has("clang") && (told || folders.iter().any(|folder| holds_libclang(Path::new(folder), 2)))
+    let is_configured = std::env::var_os("LIBCLANG_PATH").is_some() || !cfg!(target_os = "linux");
+    sh::has("clang") && (is_configured || folders.iter().any(|folder| holds_libclang(Path::new(folder), 2)))
 }
 
 fn holds_libclang(folder: &Path, depth: u8) -> bool {

@@ -66,7 +66,7 @@ struct World {
     ctx: Ctx,
     keys: CheckpointKeys,
     entries: EntryKeys,
-    ledger: MemoryAuditLog,
+    audit_log: MemoryAuditLog,
 }
 
 fn masters(bytes: &[u8]) -> MasterKeys {
@@ -81,16 +81,16 @@ impl World {
         let mut ctx = Ctx::new(Arc::clone(&env) as Arc<dyn Env>, tenant, Actor::scim("sct_1"));
         ctx.ip = Some("192.0.2.7".parse().unwrap());
         let entries = EntryKeys::derive(&masters(&[7]));
-        let ledger = MemoryAuditLog::new(entries.clone());
-        Self { env, ctx, keys: CheckpointKeys::derive(&masters(&[7])), entries, ledger }
+        let audit_log = MemoryAuditLog::new(entries.clone());
+        Self { env, ctx, keys: CheckpointKeys::derive(&masters(&[7])), entries, audit_log }
     }
 
-    async fn enter(&mut self, count: usize) {
+    async fn append(&mut self, count: usize) {
         for _ in 0..count {
             self.env.advance_millis(1);
             self.ctx.now = self.env.now();
             let entry = Entry::new(&self.ctx, Event::new("usr_1", &UserDeactivated {}));
-            self.ledger.append(&[entry]).await.unwrap();
+            self.audit_log.append(&[entry]).await.unwrap();
         }
     }
 
@@ -102,11 +102,11 @@ impl World {
         let now = self.ctx.now;
         let lease = Lease { owner: "test".into(), now, until: now };
         let policy = SealPolicy { checkpoints: &self.keys, entries: &self.entries, accepts_missing_macs };
-        seal(&mut self.ledger, policy, &self.ctx.tenant, &lease, None).await.unwrap()
+        seal(&mut self.audit_log, policy, &self.ctx.tenant, &lease, None).await.unwrap()
     }
 
     async fn leaves(&mut self) -> Vec<Hash> {
-        self.ledger.hashes(0, 0, u64::MAX).await.unwrap().into_iter().map(|(_, hash)| hash).collect()
+        self.audit_log.hashes(0, 0, u64::MAX).await.unwrap().into_iter().map(|(_, hash)| hash).collect()
     }
 
     fn verifying(&self) -> Vec<CheckpointKey> {
@@ -120,7 +120,7 @@ impl World {
     async fn verify_against(&mut self, known: Vec<Checkpoint>) -> Verified {
         let (checkpoints, tenant) = (self.verifying(), self.ctx.tenant.clone());
         let keys = VerifyKeys { checkpoints: &checkpoints, entries: Some(&self.entries), retired: &[] };
-        verify(&mut self.ledger, tenant.as_str(), keys, known).await.unwrap()
+        verify(&mut self.audit_log, tenant.as_str(), keys, known).await.unwrap()
     }
 }
 
@@ -144,7 +144,7 @@ async fn roots_match_the_rfc() {
 #[tokio::test]
 async fn proofs_match_the_rfc_and_verify() {
     let mut world = World::new();
-    world.enter(1300).await;
+    world.append(1300).await;
     assert_eq!((world.seal().await, world.seal().await, world.seal().await), (1024, 276, 0));
     let leaves = world.leaves().await;
     let mut nodes = Nodes::default();
@@ -152,7 +152,7 @@ async fn proofs_match_the_rfc_and_verify() {
     for size in sizes {
         let root = mth(&leaves[..size]);
         for index in [0, 1, 2, 5, 100, 254, 255, 256, 511, 512, 700, 1023, 1024, 1298, 1299] {
-            let made = inclusion(&mut world.ledger, &mut nodes, index as u64, size as u64).await.unwrap();
+            let made = inclusion(&mut world.audit_log, &mut nodes, index as u64, size as u64).await.unwrap();
             if index >= size {
                 assert_eq!(made, None);
                 continue;
@@ -170,7 +170,7 @@ async fn proofs_match_the_rfc_and_verify() {
             }
         }
         for earlier in sizes {
-            let made = consistency(&mut world.ledger, earlier as u64, size as u64).await.unwrap();
+            let made = consistency(&mut world.audit_log, earlier as u64, size as u64).await.unwrap();
             if earlier > size {
                 assert_eq!(made, None);
                 continue;
@@ -192,9 +192,9 @@ async fn proofs_match_the_rfc_and_verify() {
 #[tokio::test]
 async fn checkpoint_is_a_signed_note() {
     let mut world = World::new();
-    world.enter(3).await;
+    world.append(3).await;
     world.seal().await;
-    let note = world.ledger.checkpoint().unwrap().to_owned();
+    let note = world.audit_log.checkpoint().unwrap().to_owned();
     let lines: Vec<_> = note.lines().collect();
     let origin = format!("gatehouse/audit/{}", world.ctx.tenant);
     let root = mth(&world.leaves().await);
@@ -244,17 +244,17 @@ async fn followers_of_the_log_miss_nothing() {
     let mut world = World::new();
     let (mut seen, mut next) = (Vec::new(), 0);
     for round in 0..20 {
-        world.enter(round * 7 % 31).await;
+        world.append(round * 7 % 31).await;
         if round % 3 != 0 {
             world.seal().await;
         }
-        let page = follow(&mut world.ledger, &Filter::default(), next, 25).await.unwrap();
+        let page = follow(&mut world.audit_log, &Filter::default(), next, 25).await.unwrap();
         seen.extend(page.entries.iter().map(|(sequence, _)| *sequence));
         next = page.next;
     }
     world.seal().await;
     loop {
-        let page = follow(&mut world.ledger, &Filter::default(), next, 25).await.unwrap();
+        let page = follow(&mut world.audit_log, &Filter::default(), next, 25).await.unwrap();
         seen.extend(page.entries.iter().map(|(sequence, _)| *sequence));
         if page.next == next {
             break;
@@ -265,21 +265,21 @@ async fn followers_of_the_log_miss_nothing() {
     assert_eq!(seen, all);
     // Entries that do not match are skipped.
     let nobody = Filter { actor: Some("usr_9".into()), ..Filter::default() };
-    let page = follow(&mut world.ledger, &nobody, 0, 25).await.unwrap();
+    let page = follow(&mut world.audit_log, &nobody, 0, 25).await.unwrap();
     assert_eq!((page.entries.len(), page.next), (0, all.len() as u64));
 }
 
 #[tokio::test]
 async fn tampering_is_found() {
     let mut world = World::new();
-    world.enter(700).await;
+    world.append(700).await;
     world.seal().await;
-    world.enter(5).await;
+    world.append(5).await;
     let clean = world.verify().await;
     assert_eq!((clean.size, clean.entries, clean.waiting, clean.count), (700, 700, 5, 0), "{clean:?}");
     assert_eq!(clean.root, data_encoding::HEXLOWER.encode(&mth(&world.leaves().await)));
-    let ids: Vec<String> = world.ledger.tamper().keys().cloned().collect();
-    let entry = |world: &mut World, at: usize| world.ledger.tamper().get(&ids[at]).cloned().unwrap();
+    let ids: Vec<String> = world.audit_log.tamper().keys().cloned().collect();
+    let entry = |world: &mut World, at: usize| world.audit_log.tamper().get(&ids[at]).cloned().unwrap();
 
     let original = entry(&mut world, 300);
     let changes: [fn(&mut audit::StoredEntry); 6] = [
@@ -291,13 +291,13 @@ async fn tampering_is_found() {
         |entry| entry.leaf = [0; 32],
     ];
     for change in changes {
-        change(world.ledger.tamper().get_mut(&ids[300]).unwrap());
+        change(world.audit_log.tamper().get_mut(&ids[300]).unwrap());
         let found = world.verify().await;
         assert_eq!(found.findings, [Finding::Changed { sequence: 300, id: ids[300].clone() }]);
-        world.ledger.tamper().insert(ids[300].clone(), original.clone());
+        world.audit_log.tamper().insert(ids[300].clone(), original.clone());
     }
     // Erasing an address leaves the rest verifiable, but must be declared in the log.
-    let erased = world.ledger.tamper().get_mut(&ids[300]).unwrap();
+    let erased = world.audit_log.tamper().get_mut(&ids[300]).unwrap();
     let key = ring::hmac::Key::new(ring::hmac::HMAC_SHA256, erased.salt.as_ref().unwrap());
     erased.ip_commitment = Some(ring::hmac::sign(&key, b"192.0.2.7").as_ref().to_vec());
     (erased.ip, erased.salt) = (None, None);
@@ -308,24 +308,24 @@ async fn tampering_is_found() {
         matches!(undeclared, [Finding::ErasedUndeclared { erased: 1, declared: 0, .. }]),
         "only the missing declaration is reported: {undeclared:?}"
     );
-    world.ledger.tamper().get_mut(&ids[300]).unwrap().metadata = "[]".into();
+    world.audit_log.tamper().get_mut(&ids[300]).unwrap().metadata = "[]".into();
     assert_eq!(world.verify().await.count, 1);
-    world.ledger.tamper().insert(ids[300].clone(), original.clone());
+    world.audit_log.tamper().insert(ids[300].clone(), original.clone());
 
-    let gone = world.ledger.tamper().remove(&ids[2]).unwrap();
+    let gone = world.audit_log.tamper().remove(&ids[2]).unwrap();
     assert_eq!(world.verify().await.findings, [Finding::Deleted { sequence: 2, id: ids[2].clone() }]);
-    world.ledger.tamper().insert(ids[2].clone(), gone);
+    world.audit_log.tamper().insert(ids[2].clone(), gone);
 
     let mut forged = entry(&mut world, 3);
     forged.id = "aud_forged".into();
-    world.ledger.tamper().insert(forged.id.clone(), forged);
+    world.audit_log.tamper().insert(forged.id.clone(), forged);
     assert_eq!(world.verify().await.findings, [Finding::Inserted { id: "aud_forged".into() }]);
-    world.ledger.tamper().remove("aud_forged");
+    world.audit_log.tamper().remove("aud_forged");
 
     // Two entries swapped, each under the other's id.
     let (one, other) = (entry(&mut world, 10), entry(&mut world, 600));
-    world.ledger.tamper().insert(ids[10].clone(), other);
-    world.ledger.tamper().insert(ids[600].clone(), one);
+    world.audit_log.tamper().insert(ids[10].clone(), other);
+    world.audit_log.tamper().insert(ids[600].clone(), one);
     assert_eq!(
         world.verify().await.findings,
         [
@@ -338,11 +338,11 @@ async fn tampering_is_found() {
 #[tokio::test]
 async fn replaced_log_is_detected_by_an_external_checkpoint() {
     let mut world = World::new();
-    world.enter(40).await;
+    world.append(40).await;
     world.seal().await;
-    let note = world.ledger.checkpoint().unwrap().to_owned();
+    let note = world.audit_log.checkpoint().unwrap().to_owned();
     let known = Checkpoint::verified(&note, &world.verifying()).unwrap();
-    world.enter(300).await;
+    world.append(300).await;
     world.seal().await;
     let tenant = world.ctx.tenant.clone();
     let found = world.verify_against(vec![known.clone()]).await;
@@ -352,20 +352,20 @@ async fn replaced_log_is_detected_by_an_external_checkpoint() {
     let mut other = World::new();
     other.ctx.tenant = tenant.clone();
     other.ctx.actor = Actor::scim("sct_2");
-    other.enter(340).await;
+    other.append(340).await;
     other.seal().await;
     let found = other.verify_against(vec![known.clone()]).await;
     assert_eq!(found.findings, [Finding::Forked { size: 40 }]);
     let mut shorter = World::new();
     shorter.ctx.tenant = tenant.clone();
-    shorter.enter(30).await;
+    shorter.append(30).await;
     shorter.seal().await;
     let found = shorter.verify_against(vec![known]).await;
     assert_eq!(found.findings, [Finding::RolledBack { size: 40 }]);
     // Signatures of another key prove nothing.
     let strangers = CheckpointKeys::derive(&masters(&[9])).of(tenant.as_str());
     let keys = VerifyKeys { checkpoints: &strangers, entries: None, retired: &[] };
-    let found = verify(&mut shorter.ledger, tenant.as_str(), keys, Vec::new()).await.unwrap();
+    let found = verify(&mut shorter.audit_log, tenant.as_str(), keys, Vec::new()).await.unwrap();
     let not_signed = Finding::NotSigned { statement: "the start of MACs".into() };
     assert_eq!(found.findings, [not_signed, Finding::Unsigned { size: 30 }]);
 }
@@ -375,9 +375,9 @@ type Change = fn(&mut audit::StoredEntry);
 #[tokio::test]
 async fn entry_without_a_valid_mac_is_never_sealed() {
     let mut world = World::new();
-    world.enter(4).await;
-    let ids: Vec<String> = world.ledger.tamper().keys().cloned().collect();
-    let original = world.ledger.tamper().clone();
+    world.append(4).await;
+    let ids: Vec<String> = world.audit_log.tamper().keys().cloned().collect();
+    let original = world.audit_log.tamper().clone();
     let changes: [(Change, MacProblem); 4] = [
         (|entry| entry.mac = None, MacProblem::Missing),
         (|entry| entry.mac.as_mut().unwrap().key = "other".into(), MacProblem::UnknownKey),
@@ -385,38 +385,38 @@ async fn entry_without_a_valid_mac_is_never_sealed() {
         (|entry| entry.leaf = [0; 32], MacProblem::Wrong),
     ];
     for (change, problem) in changes {
-        change(world.ledger.tamper().get_mut(&ids[1]).unwrap());
+        change(world.audit_log.tamper().get_mut(&ids[1]).unwrap());
         let found = world.verify().await;
         let finding = Finding::Unauthenticated { sequence: None, id: ids[1].clone(), problem };
         assert_eq!(found.findings, [finding]);
-        *world.ledger.tamper() = original.clone();
+        *world.audit_log.tamper() = original.clone();
     }
     // Two entries with swapped MACs are not sealed, but the others are.
     let [one, other] = [&ids[1], &ids[2]].map(|id| original[id].mac.clone());
-    world.ledger.tamper().get_mut(&ids[1]).unwrap().mac = other;
-    world.ledger.tamper().get_mut(&ids[2]).unwrap().mac = one;
+    world.audit_log.tamper().get_mut(&ids[1]).unwrap().mac = other;
+    world.audit_log.tamper().get_mut(&ids[2]).unwrap().mac = one;
     let done = world.seal_with(true).await;
     assert_eq!((done.count, done.seen), (2, 4));
     assert_eq!(done.refused, [(ids[1].clone(), MacProblem::Wrong), (ids[2].clone(), MacProblem::Wrong)]);
-    *world.ledger.tamper() = original;
+    *world.audit_log.tamper() = original;
     assert_eq!((world.seal().await, world.verify().await.count), (2, 0));
 }
 
 #[tokio::test]
 async fn entries_without_macs_are_accepted_only_until_macs_start() {
     let mut world = World::new();
-    world.enter(3).await;
-    world.ledger.tamper().values_mut().for_each(|entry| entry.mac = None);
+    world.append(3).await;
+    world.audit_log.tamper().values_mut().for_each(|entry| entry.mac = None);
     let done = world.seal_with(false).await;
     assert_eq!((done.count, done.refused.len()), (0, 3));
     assert_eq!(world.seal_with(true).await.count, 3);
     assert_eq!(world.verify().await.count, 0);
     // From the next sealed entry on, each must have a MAC.
-    world.enter(2).await;
+    world.append(2).await;
     assert_eq!(world.seal().await, 2);
     assert_eq!((world.verify().await.count, world.verify().await.macs), (0, 2));
-    let ids: Vec<String> = world.ledger.tamper().keys().cloned().collect();
-    world.ledger.tamper().get_mut(&ids[4]).unwrap().mac = None;
+    let ids: Vec<String> = world.audit_log.tamper().keys().cloned().collect();
+    world.audit_log.tamper().get_mut(&ids[4]).unwrap().mac = None;
     let problem = MacProblem::Missing;
     let finding = Finding::Unauthenticated { sequence: Some(4), id: ids[4].clone(), problem };
     assert_eq!(world.verify().await.findings, [finding]);
@@ -425,12 +425,12 @@ async fn entries_without_macs_are_accepted_only_until_macs_start() {
 #[tokio::test]
 async fn log_verifies_after_a_rotation_of_the_master_key() {
     let mut world = World::new();
-    world.enter(3).await;
+    world.append(3).await;
     world.seal().await;
     let both = masters(&[8, 7]);
     world.keys = CheckpointKeys::derive(&both);
     world.entries.adopt(&EntryKeys::derive(&both));
-    world.enter(3).await;
+    world.append(3).await;
     assert_eq!((world.seal().await, world.verify().await.count), (3, 0));
     // Without the older key, entries of its time become findings unless the key is named as retired.
     let (entries, tenant) = (EntryKeys::derive(&masters(&[8])), world.ctx.tenant.clone());
@@ -438,7 +438,7 @@ async fn log_verifies_after_a_rotation_of_the_master_key() {
     let retired = ["k7".to_owned()];
     for (retired, count) in [(&[][..], 3), (&retired[..], 0)] {
         let keys = VerifyKeys { checkpoints: &checkpoints, entries: Some(&entries), retired };
-        let found = verify(&mut world.ledger, tenant.as_str(), keys, Vec::new()).await.unwrap();
+        let found = verify(&mut world.audit_log, tenant.as_str(), keys, Vec::new()).await.unwrap();
         assert_eq!(found.count, count, "{found:?}");
     }
 }

@@ -57,32 +57,32 @@ fn resource_type_is_expanded_to_its_codes() {
     assert!(Filter::default().with_resource_type("nothing", catalog()).is_empty());
 }
 
-async fn ledger(count: usize, env: &Arc<ManualEnv>) -> MemoryAuditLog {
-    let mut ledger = MemoryAuditLog::new(audit::EntryKeys::derive(
+async fn log_of(count: usize, env: &Arc<ManualEnv>) -> MemoryAuditLog {
+    let mut log = MemoryAuditLog::new(audit::EntryKeys::derive(
         &kernel::MasterKeys::new(vec![("test".to_owned(), kernel::Secret::new(vec![7; 32]))]).unwrap(),
     ));
     let tenant = TenantId::new(&**env);
     for number in 0..count {
         let ctx = Ctx::new(Arc::clone(env) as Arc<dyn Env>, tenant.clone(), Actor::system("test"));
         let entry = Entry::new(&ctx, Event::new(format!("usr_{number}"), &UserDeactivated {}));
-        ledger.append(&[entry]).await.unwrap();
+        log.append(&[entry]).await.unwrap();
     }
-    ledger
+    log
 }
 
 #[tokio::test]
 async fn pages_neither_repeat_nor_omit_entries() {
     let env = Arc::new(ManualEnv::at("2026-01-01T00:00:00.000Z".parse().unwrap()));
-    let mut ledger = ledger(25, &env).await;
+    let mut log = log_of(25, &env).await;
     let filter = Filter::default();
     let (mut seen, mut after) = (Vec::new(), None);
     loop {
-        let found = find(&mut ledger, &filter, after, 10).await.unwrap();
+        let found = find(&mut log, &filter, after, 10).await.unwrap();
         seen.extend(found.entries.into_iter().map(|listed| listed.entry.id));
         // Entries added meanwhile are newer than the page, so they are not on later pages.
         let ctx = Ctx::new(env.clone() as Arc<dyn Env>, TenantId::new(&*env), Actor::system("test"));
         let ctx = Ctx { now: ctx.now.plus_millis(1), ..ctx };
-        ledger.append(&[Entry::new(&ctx, Event::new("usr_x", &UserDeactivated {}))]).await.unwrap();
+        log.append(&[Entry::new(&ctx, Event::new("usr_x", &UserDeactivated {}))]).await.unwrap();
         after = found.next;
         if after.is_none() {
             break;
@@ -97,26 +97,26 @@ async fn pages_neither_repeat_nor_omit_entries() {
 #[tokio::test]
 async fn text_search_stops_and_continues() {
     let env = Arc::new(ManualEnv::at("2026-01-01T00:00:00.000Z".parse().unwrap()));
-    let mut ledger = ledger(MAX_SCANNED + 10, &env).await;
+    let mut log = log_of(MAX_SCANNED + 10, &env).await;
     // Search for the oldest entry. All entries have the same time, so they are ordered by id.
-    let all = find(&mut ledger, &Filter::default(), None, MAX_SCANNED + 10).await.unwrap().entries;
+    let all = find(&mut log, &Filter::default(), None, MAX_SCANNED + 10).await.unwrap().entries;
     let last = &all.last().unwrap().entry.resource_id;
     let filter = Filter::default().with_text(&format!("{} ", last.to_uppercase())).unwrap();
-    let found = find(&mut ledger, &filter, None, 50).await.unwrap();
+    let found = find(&mut log, &filter, None, 50).await.unwrap();
     assert!(found.entries.is_empty());
     assert_eq!(found.scan_stopped_at, Some("2026-01-01T00:00:00.000Z".parse::<Timestamp>().unwrap()));
     let stopped: Position = found.next.unwrap();
     assert_eq!(stopped.id, all.get(MAX_SCANNED - 1).unwrap().entry.id);
-    let found = find(&mut ledger, &filter, Some(stopped), 50).await.unwrap();
+    let found = find(&mut log, &filter, Some(stopped), 50).await.unwrap();
     let ids: Vec<_> = found.entries.iter().map(|listed| &listed.entry.resource_id).collect();
     assert_eq!((ids, found.next, found.scan_stopped_at), (vec![last], None, None));
     // A full page does not say where the scan stopped.
     let filter = Filter::default().with_text("account_user_deactivated").unwrap();
-    let found = find(&mut ledger, &filter, None, 50).await.unwrap();
+    let found = find(&mut log, &filter, None, 50).await.unwrap();
     assert_eq!((found.entries.len(), found.scan_stopped_at), (50, None));
     assert!(found.next.is_some());
     assert!(
-        find(&mut ledger, &Filter { actions: Some(Vec::new()), ..Filter::default() }, None, 5)
+        find(&mut log, &Filter { actions: Some(Vec::new()), ..Filter::default() }, None, 5)
             .await
             .unwrap()
             .entries

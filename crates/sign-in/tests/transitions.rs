@@ -80,9 +80,13 @@ fn documented() -> BTreeMap<(String, String), BTreeSet<String>> {
 
 #[test]
 fn documented_table_lists_every_transition() {
-    let (real, told) = (transitions(), documented());
-    for (key, to) in &real {
-        assert_eq!(told.get(key), Some(to), "{key:?}");
+    let (actual, table) = (transitions(), documented());
+    for (key, to) in &actual {
+        assert_eq!(table.get(key), Some(to), "{key:?}");
     }
-    assert_eq!(told.len(), real.len(), "the table in lib.rs lists a transition that the code does not have");
+    assert_eq!(
+        table.len(),
+        actual.len(),
+        "the table in lib.rs lists a transition that the code does not have"
+    );
 }

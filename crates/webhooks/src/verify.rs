@@ -225,8 +225,8 @@ mod tests {
         for (id, signatures) in
             [("evt_2", alone.as_str()), ("evt_1", "v1,"), ("evt_1", tag.as_str()), ("evt_1", "")]
         {
-            let told = verify_standard(&of(&[SECRET]), id, "1767225600", signatures, b"{}", NOW);
-            assert_eq!(told, Err(Invalid::Signature), "{signatures}");
+            let verified = verify_standard(&of(&[SECRET]), id, "1767225600", signatures, b"{}", NOW);
+            assert_eq!(verified, Err(Invalid::Signature), "{signatures}");
         }
     }
 }

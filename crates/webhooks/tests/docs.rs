@@ -27,12 +27,12 @@ fn receivers_in_the_docs_equal_the_examples() {
 fn numbers_in_the_docs_equal_the_constants() {
     let page = PAGE.split_whitespace().collect::<Vec<_>>().join(" ");
     let (most, usual) = (webhooks::MAX_OVERLAP_HOURS, webhooks::OVERLAP_HOURS);
-    for told in [
+    for sentence in [
         format!("at most {} seconds away", webhooks::verify::TOLERANCE),
         format!("up to {most} hours (default: {usual})"),
         "comes again after 5 seconds, 5 minutes, 30 minutes, 2, 5, 10 and 10 hours".to_owned(),
     ] {
-        assert!(page.contains(&told), "{told}");
+        assert!(page.contains(&sentence), "{sentence}");
     }
     assert_eq!(webhooks::STEPS.map(|step| step / 1000), [5, 300, 1800, 7200, 18_000, 36_000, 36_000]);
 }

@@ -148,6 +148,6 @@ onAct("prove", async (button) => {
   }
   const { isRight, isSigned, findings } = await verified(entry, proof);
   const at = `at index ${proof.sequence.toLocaleString("en")} of ${proof.size.toLocaleString("en")}, counted from 0`;
-  const told = !isRight ? "Verification failed: the proof does not show that this entry is in the signed log." : isSigned ? `Verified: this entry is in the signed log, ${at}.` : `This entry is in the log, ${at}. The signature was not verified.`;
-  place.replaceChildren(classed("div", isRight ? "note good" : "note bad", element("b", told), element("ul", ...findings)));
+  const verdictText = !isRight ? "Verification failed: the proof does not show that this entry is in the signed log." : isSigned ? `Verified: this entry is in the signed log, ${at}.` : `This entry is in the log, ${at}. The signature was not verified.`;
+  place.replaceChildren(classed("div", isRight ? "note good" : "note bad", element("b", verdictText), element("ul", ...findings)));
 });

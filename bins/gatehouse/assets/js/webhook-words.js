@@ -39,7 +39,7 @@ export const isSuccess = (status) => status >= 200 && status < 300;
 export const took = (ms) => (ms < 1000 ? `${ms} ms` : `${(ms / 1000).toLocaleString("en", { maximumFractionDigits: 1 })} s`);
 
 /** Summarizes the filters of a webhook: the first few, and how many more. */
-export function told(filters) {
+export function filterSummary(filters) {
   if (filters.includes("*")) return ["All events"];
   const shown = filters.slice(0, 3).flatMap((filter) => [", ", element("code", filter)]).slice(1);
   return filters.length > 3 ? [...shown, ` and ${filters.length - 3} more`] : shown;

@@ -4,7 +4,7 @@ import { badge, classed } from "./elements.js";
 import { $, clear, count, element, refuse, say } from "./page.js";
 import { keepAlive, mine } from "./session.js";
 import { small } from "./webhook-chart.js";
-import { path, state, sum, told, went } from "./webhook-words.js";
+import { filterSummary, path, state, sum, went } from "./webhook-words.js";
 
 const part = $('[data-part="list"]');
 
@@ -15,7 +15,7 @@ function row(hook) {
   const link = element("a", element("b", hook.name));
   link.href = `?${new URLSearchParams({ id: hook.id })}`;
   const { name, kind, why } = state(hook);
-  const about = element("div", link, " ", badge(name, kind), classed("p", "address", element("code", hook.url)), classed("p", "soft told", ...told(hook.eventFilters)));
+  const about = element("div", link, " ", badge(name, kind), classed("p", "address", element("code", hook.url)), classed("p", "soft filters", ...filterSummary(hook.eventFilters)));
   if (hook.disabledReason) about.append(classed("p", "why", why));
   const lately = classed("div", "lately");
   const made = element("li", about, lately);

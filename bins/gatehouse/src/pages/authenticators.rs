@@ -29,13 +29,13 @@ struct Page<'a> {
     /// Number of models in the catalog, and of unknown models that are enrolled or allowed.
     known: usize,
     strangers: usize,
-    makes: Vec<ModelRow>,
+    models: Vec<ModelRow>,
 }
 
 struct GroupRow {
     name: &'static str,
     what: &'static str,
-    makes: usize,
+    models: usize,
     allowed: bool,
 }
 
@@ -62,11 +62,11 @@ async fn drawn(call: &Call<AdministerInPerson>) -> Answer {
     let impact = impact_of(call, &policy).await?;
     let shell =
         Administrator::load(call).await?.shell(&call.site, "Authenticators", "authenticators.js", PATH);
-    let makes = model_rows(&policy, &impact);
+    let models = model_rows(&policy, &impact);
     let group = |group: Group| GroupRow {
         name: group.as_str(),
         what: group_label(group),
-        makes: catalog().iter().filter(|known| known.group == group).count(),
+        models: catalog().iter().filter(|known| known.group == group).count(),
         allowed: policy.allowed_groups.contains(&group),
     };
     draw(&Page {
@@ -77,8 +77,8 @@ async fn drawn(call: &Call<AdministerInPerson>) -> Answer {
         refused: impact.refused,
         can_prove: call.site.can_prove_models(),
         known: catalog().len(),
-        strangers: makes.len() - catalog().len(),
-        makes,
+        strangers: models.len() - catalog().len(),
+        models,
         policy,
     })
 }
@@ -95,8 +95,8 @@ fn group_label(group: Group) -> &'static str {
 /// Lists models: unknown ones that are enrolled or allowed first, then the catalog, with enrolled models first.
 fn model_rows(policy: &Policy, impact: &AttestationImpact) -> Vec<ModelRow> {
     let counts = |aaguid: Aaguid| {
-        let make = impact.makes.iter().find(|make| make.aaguid == aaguid);
-        make.map_or((0, 0), |make| (make.enrolled, make.refused))
+        let model = impact.makes.iter().find(|model| model.aaguid == aaguid);
+        model.map_or((0, 0), |model| (model.enrolled, model.refused))
     };
     let row = |aaguid: Aaguid, known: Option<&Authenticator>| {
         let (enrolled, refused) = counts(aaguid);
@@ -111,11 +111,11 @@ fn model_rows(policy: &Policy, impact: &AttestationImpact) -> Vec<ModelRow> {
             named: policy.allowed_aaguids.contains(&aaguid),
         }
     };
-    let enrolled = impact.makes.iter().map(|make| make.aaguid);
+    let enrolled = impact.makes.iter().map(|model| model.aaguid);
     let others: BTreeSet<_> = enrolled.chain(policy.allowed_aaguids.iter().copied()).collect();
     let strangers =
         others.into_iter().filter(|aaguid| find(*aaguid).is_none()).map(|aaguid| row(aaguid, None));
     let mut known: Vec<_> = catalog().iter().map(|known| row(known.aaguid, Some(known))).collect();
-    known.sort_by_key(|make| make.enrolled == 0);
+    known.sort_by_key(|model| model.enrolled == 0);
     strangers.chain(known).collect()
 }

@@ -61,7 +61,7 @@ struct SealRemainder {
     /// Entries refused in this pass so far.
     refused: usize,
     /// Number of refused entries in the last log line.
-    told: usize,
+    logged: usize,
 }
 
 impl Sealer {
@@ -166,17 +166,17 @@ impl Sealer {
 
     fn remember(&self, tenant: &TenantId, state: SealRemainder) {
         let mut unfinished = self.unfinished.lock().unwrap_or_else(PoisonError::into_inner);
-        if state.after.is_some() || state.told > 0 {
+        if state.after.is_some() || state.logged > 0 {
             unfinished.insert(tenant.clone(), state);
         } else {
             unfinished.remove(tenant);
         }
-        area_metrics::unauthenticated(unfinished.values().map(|state| state.told).sum());
+        area_metrics::unauthenticated(unfinished.values().map(|state| state.logged).sum());
     }
 
     /// Ends a pass over all pending entries, and logs the number of refused ones if it changed.
     fn finish_tenant(&self, tenant: &TenantId, state: &SealRemainder, first: Option<(String, MacProblem)>) {
-        if state.refused > 0 && state.refused != state.told {
+        if state.refused > 0 && state.refused != state.logged {
             let (first, problem) = first.unzip();
             tracing::error!(
                 tenant = tenant.as_str(),
@@ -186,6 +186,6 @@ impl Sealer {
                 "audit entries are not sealed, because their MACs are missing or wrong; list them with gatehouse audit verify"
             );
         }
-        self.remember(tenant, SealRemainder { after: None, refused: 0, told: state.refused });
+        self.remember(tenant, SealRemainder { after: None, refused: 0, logged: state.refused });
     }
 }

@@ -1,4 +1,4 @@
-"""What an administrator holds: a passkey, an app, and metadata of an identity provider."""
+"""A passkey, codes of an authenticator app, and metadata of an identity provider."""
 import base64, datetime, hashlib, hmac, json, secrets, struct, time
 
 import cbor2
@@ -20,7 +20,7 @@ def encode(data):
 
 
 class Passkey:
-    """A key and the device that holds it (WebAuthn, sections 6.1 and 6.5)."""
+    """A software authenticator with one passkey (WebAuthn, sections 6.1 and 6.5)."""
 
     def __init__(self, origin):
         self.origin, self.key, self.id = origin, ec.generate_private_key(ec.SECP256R1()), secrets.token_bytes(32)
@@ -52,7 +52,7 @@ class Passkey:
 
 
 def code(secret):
-    """What an app shows now (RFC 6238)."""
+    """Return the current code of an authenticator app (RFC 6238)."""
     key = base64.b32decode(secret + "=" * (-len(secret) % 8))
     digest = hmac.digest(key, struct.pack(">Q", int(time.time()) // 30), "sha1")
     number = struct.unpack_from(">I", digest, digest[-1] & 15)[0] & 0x7FFF_FFFF
@@ -60,10 +60,10 @@ def code(secret):
 
 
 def metadata(entity):
-    """Metadata of an identity provider, with a certificate that is good for a year."""
+    """Return metadata of an identity provider, with a certificate that is valid for a year."""
     key, name = ec.generate_private_key(ec.SECP256R1()), x509.Name([])
     now = datetime.datetime.now(datetime.timezone.utc)
     end = now + datetime.timedelta(days=365)
-    made = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number(), now, end)
-    der = made.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.DER)
+    builder = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number(), now, end)
+    der = builder.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.DER)
     return METADATA.format(entity, base64.b64encode(der).decode())

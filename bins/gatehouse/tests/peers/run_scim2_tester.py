@@ -1,7 +1,7 @@
 """Runs every check of scim2-tester against a server: SCIM_TOKEN=... run_scim2_tester.py BASE_URL LEAST
 
-Ends with 1 when a check does not succeed, also when it is skipped, and when there were fewer than LEAST:
-the tester stops early, and quietly, when it cannot read what the server says about itself.
+Ends with 1 if a check fails or is skipped, or if there were fewer than LEAST checks. The tester stops
+early without an error if it cannot read the server's discovery endpoints.
 """
 
 import collections

@@ -1,4 +1,4 @@
-"""Serves scim2-server from memory with users as the measurements have them: serve_scim2_server.py USERS"""
+"""Serves scim2-server from memory with the users of the benchmarks: serve_scim2_server.py USERS"""
 
 import datetime
 import logging
@@ -30,7 +30,7 @@ now = datetime.datetime.now(datetime.UTC)
 
 def user(number):
     name = f"user-{number:06d}"
-    made = User.model_validate(
+    result = User.model_validate(
         {
             "schemas": ["urn:ietf:params:scim:schemas:core:2.0:User"],
             "userName": f"{name}@example.com",
@@ -43,9 +43,9 @@ def user(number):
             "active": number % 100 != 0,
         }
     )
-    made.id = f"{number:032x}"
-    made.meta = Meta(resource_type="User", created=now, last_modified=now, version=storage.next_version())
-    return made
+    result.id = f"{number:032x}"
+    result.meta = Meta(resource_type="User", created=now, last_modified=now, version=storage.next_version())
+    return result
 
 
 storage.resources = [user(number) for number in range(int(sys.argv[1]))]

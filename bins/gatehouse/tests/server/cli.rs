@@ -124,8 +124,8 @@ fn settings_are_checked_before_anything_starts() {
     std::fs::write(named.path().join("named.toml"), "log_format = 'pretty'").unwrap();
     assert_eq!(named.json(&["config", "check"])["logFormat"], "pretty");
     std::fs::write(process.path().join("gatehouse.toml"), "bind = ").unwrap();
-    let (code, said) = process.refused(&["config", "check", "--config", "gatehouse.toml"]);
-    assert!(code == 1 && said.contains("gatehouse.toml"), "{said}");
+    let (code, problem) = process.refused(&["config", "check", "--config", "gatehouse.toml"]);
+    assert!(code == 1 && problem.contains("gatehouse.toml"), "{problem}");
 }
 
 #[test]
@@ -133,8 +133,8 @@ fn a_token_is_inspected_without_a_database() {
     let process = Process::new(&[]);
     let (_, token) = acme(&process);
     let output = process.with_input(&["token", "inspect", "--json"], &format!("{token}\n"));
-    let said: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(said["kind"], "scim");
+    let shown: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(shown["kind"], "scim");
     let output = process.with_input(&["token", "inspect"], &token.replace("scim_", "scim_x"));
     assert_eq!(output.status.code(), Some(1));
 }

@@ -14,10 +14,10 @@ use crate::{
 
 /// Changes that may leave no audit entry, each with its reason. This list may only shrink.
 const UNAUDITED: [(&str, &str); 5] = [
-    ("begin_totp", "a step of an enrolment, whose end is entered"),
-    ("begin_passkey", "a step of an enrolment, whose end is entered"),
-    ("continue_sign_in", "a step of a sign-in, whose end is entered"),
-    ("step_up_challenge_options", "a step of a proof, whose end is entered"),
+    ("begin_totp", "a step of an enrolment; its end is recorded"),
+    ("begin_passkey", "a step of an enrolment; its end is recorded"),
+    ("continue_sign_in", "a step of a sign-in; its end is recorded"),
+    ("step_up_challenge_options", "a step of a step-up; its end is recorded"),
     ("heartbeat", "when and from where a session was last used"),
 ];
 

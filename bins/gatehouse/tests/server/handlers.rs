@@ -29,5 +29,5 @@ fn handlers_are_short() {
         sources.iter().flat_map(|path| handlers(&fs::read_to_string(path).unwrap())).collect();
     assert!(handlers.len() >= MIN_HANDLERS, "{} handlers were found", handlers.len());
     let long: Vec<_> = handlers.iter().filter(|(_, lines)| *lines > MAX_LINES).collect();
-    assert!(long.is_empty(), "longer than {MAX_LINES} lines: {long:?}");
+    assert!(long.is_empty(), "handlers longer than {MAX_LINES} lines: {long:?}");
 }

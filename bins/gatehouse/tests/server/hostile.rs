@@ -74,10 +74,13 @@ fn smuggled(token: &str) -> Vec<(&'static str, String)> {
 fn request_smuggling_is_prevented() {
     let server = Server::start(Kind::Sqlite, &[]);
     for (what, bytes) in smuggled(&server.tenant("acme").token) {
-        let said = raw(server.address, bytes.as_bytes());
-        assert!(!said.contains("\"status\":\"ok\""), "{what}: the hidden request was answered: {said}");
-        assert!(answers(&said).len() <= 1, "{what}: {said}");
-        assert!(answers(&said).iter().all(|line| line.contains(" 4")), "{what}: {said}");
+        let received = raw(server.address, bytes.as_bytes());
+        assert!(
+            !received.contains("\"status\":\"ok\""),
+            "{what}: the hidden request was answered: {received}"
+        );
+        assert!(answers(&received).len() <= 1, "{what}: {received}");
+        assert!(answers(&received).iter().all(|line| line.contains(" 4")), "{what}: {received}");
     }
     assert_eq!(server.anonymous().get("/healthz").status, 200);
 }
@@ -110,8 +113,8 @@ fn malformed_requests_are_refused() {
         ("a chunk that is no number", chunks("zz\r\nx\r\n0\r\n\r\n")),
         ("a chunk that is longer than it says", chunks("1\r\nxyz\r\n0\r\n\r\n")),
     ] {
-        let said = raw(server.address, bytes.as_bytes());
-        assert!(answers(&said).iter().all(|line| line.contains(" 4")), "{what}: {said:.300}");
+        let received = raw(server.address, bytes.as_bytes());
+        assert!(answers(&received).iter().all(|line| line.contains(" 4")), "{what}: {received:.300}");
     }
     assert_eq!(server.anonymous().get("/healthz").status, 200);
 }
@@ -134,12 +137,12 @@ fn unsupported_methods_and_request_forms_are_refused() {
         (format!("GET {USERS}/%ff%fe HTTP/1.1"), 401),
         ("GET http://elsewhere.example/healthz HTTP/1.1".into(), 200),
     ] {
-        let said = raw(
+        let received = raw(
             server.address,
             format!("{line}\r\nHost: x\r\nX-Secret: mine\r\nConnection: close\r\n\r\n").as_bytes(),
         );
-        assert!(said.starts_with(&format!("HTTP/1.1 {expected}")), "{line}: {said}");
-        assert!(!said.contains("mine"), "{line} gives back what was sent: {said}");
+        assert!(received.starts_with(&format!("HTTP/1.1 {expected}")), "{line}: {received}");
+        assert!(!received.contains("mine"), "{line} gives back what was sent: {received}");
     }
 }
 
@@ -175,8 +178,8 @@ fn thousand_slow_clients_are_closed_and_do_not_block_others() {
             match stream.read(&mut buffer) {
                 Ok(0) => false,
                 Ok(length) => {
-                    let said = String::from_utf8_lossy(&buffer[..length]).into_owned();
-                    assert!(said.starts_with("HTTP/1.1 408"), "{said}");
+                    let received = String::from_utf8_lossy(&buffer[..length]).into_owned();
+                    assert!(received.starts_with("HTTP/1.1 408"), "{received}");
                     false
                 }
                 Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
@@ -190,7 +193,7 @@ fn thousand_slow_clients_are_closed_and_do_not_block_others() {
         worst = worst.max(asked.elapsed());
         most = most.max(resident_kib(server.child.id()));
     }
-    assert!(start.elapsed() > Duration::from_secs(5), "they were really slow");
+    assert!(start.elapsed() > Duration::from_secs(5), "the clients were slow");
     assert!(worst < Duration::from_secs(1), "others waited {worst:?}");
     assert!(most - before < 64 * 1024, "{} KiB for a thousand connections", most - before);
 }

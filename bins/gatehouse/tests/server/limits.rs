@@ -104,7 +104,11 @@ fn headers_are_bounded() {
         let big = format!("GET {USERS} HTTP/1.1\r\nHost: x\r\nX-Big: {}\r\n\r\n", "a".repeat(1024 * 1024));
         let answer = raw(server, big.as_bytes());
         assert!(answer.starts_with("HTTP/1.1 4"), "{answer:.100}");
-        assert_eq!(server.anonymous().get("/api/developers/events.json").status, 200, "and it lives on");
+        assert_eq!(
+            server.anonymous().get("/api/developers/events.json").status,
+            200,
+            "the server is still running"
+        );
     });
 }
 

@@ -141,7 +141,7 @@ impl Graph {
     }
 
     /// Returns the modules on import cycles, each with its edges.
-    fn circle(&self) -> BTreeMap<Name, BTreeSet<Name>> {
+    fn cycle(&self) -> BTreeMap<Name, BTreeSet<Name>> {
         let arrows = |from: &Name, named: &Named| {
             let to = named.used.iter().filter_map(|path| self.defined_in(from, path));
             to.filter(|to| to != from).collect::<BTreeSet<_>>()
@@ -180,8 +180,8 @@ fn modules_have_no_import_cycles() {
     for source in ["crates/gate/src", "crates/store/src", "bins/gatehouse/src"] {
         let graph = Graph::of(&root().join(source));
         assert!(graph.0.len() > 10, "{source} was not read");
-        let circle = graph.circle();
-        assert!(circle.is_empty(), "{source}: {circle:#?}");
+        let cycle = graph.cycle();
+        assert!(cycle.is_empty(), "{source}: {cycle:#?}");
     }
 }
 
@@ -192,8 +192,8 @@ fn import_cycle_is_found() {
     std::fs::write(folder.path().join("a.rs"), "pub struct A;\nfn f() { crate::b::g() }\n").unwrap();
     std::fs::write(folder.path().join("b.rs"), "use crate::A;\npub fn g() {}\n").unwrap();
     std::fs::write(folder.path().join("c.rs"), "use crate::A;\n").unwrap();
-    let circle = Graph::of(folder.path()).circle();
+    let cycle = Graph::of(folder.path()).cycle();
     let name = |name: &str| vec![name.to_owned()];
-    assert_eq!(circle.get(&name("a")), Some(&BTreeSet::from([name("b")])));
-    assert_eq!(circle.get(&name("b")), Some(&BTreeSet::from([name("a")])));
+    assert_eq!(cycle.get(&name("a")), Some(&BTreeSet::from([name("b")])));
+    assert_eq!(cycle.get(&name("b")), Some(&BTreeSet::from([name("a")])));
 }

@@ -6,15 +6,15 @@ use serde_json::json;
 use crate::support::{Answer, Browser, Server, on_both};
 
 /// Returns the browser with the headers of a page request.
-fn looking(browser: &Browser) -> Browser {
+fn page_client(browser: &Browser) -> Browser {
     browser.with("Accept", "text/html,application/xhtml+xml,*/*;q=0.8")
 }
 
 fn visitor(server: &Server) -> Browser {
-    looking(&server.browser())
+    page_client(&server.browser())
 }
 
-fn leads_to(answer: &Answer, place: &str) {
+fn assert_redirect(answer: &Answer, place: &str) {
     assert_eq!((answer.status, answer.header("location")), (303, place), "{}", answer.text);
 }
 
@@ -98,9 +98,9 @@ fn page_without_a_session_redirects_to_the_sign_in_page() {
         let tenant = server.tenant("acme");
         let (ada, browser) = server.signed_in(&tenant, "ada@example.com", Role::Member);
         let page = "/account/security";
-        leads_to(&visitor(server).get("/"), page);
-        leads_to(&visitor(server).get(page), "/auth/login?next=%2Faccount%2Fsecurity");
-        leads_to(
+        assert_redirect(&visitor(server).get("/"), page);
+        assert_redirect(&visitor(server).get(page), "/auth/login?next=%2Faccount%2Fsecurity");
+        assert_redirect(
             &visitor(server).get("/auth/enrol?next=/a%20b"),
             "/auth/login?next=%2Fauth%2Fenrol%3Fnext%3D%2Fa%2520b",
         );
@@ -114,14 +114,14 @@ fn page_without_a_session_redirects_to_the_sign_in_page() {
         let refused = visitor(server).with("Authorization", &bearer).get(page);
         assert_eq!((refused.status, refused.header("content-type")), (403, "text/html; charset=utf-8"));
         // A revoked session, and a disabled user.
-        let other = looking(&server.browser());
+        let other = page_client(&server.browser());
         other.sign_in(&ada.email, ada.password);
         assert_eq!(other.get(page).status, 200);
         browser.delete(&format!("/api/me/sessions/{}", other.cookie("as_sid")));
-        leads_to(&other.get(page), "/auth/login?next=%2Faccount%2Fsecurity&reason=SESSION_REVOKED");
+        assert_redirect(&other.get(page), "/auth/login?next=%2Faccount%2Fsecurity&reason=SESSION_REVOKED");
         server.disable(&tenant, &ada.id);
-        leads_to(
-            &looking(&browser).get(page),
+        assert_redirect(
+            &page_client(&browser).get(page),
             "/auth/login?next=%2Faccount%2Fsecurity&reason=ACCOUNT_DISABLED",
         );
     });
@@ -136,8 +136,8 @@ fn session_that_needs_a_factor_sees_only_the_enrolment_page() {
             policy.mfa.required = true;
             policy.mfa.accepted_factors = vec![credentials::FactorKind::Webauthn];
         });
-        let ada = looking(&browser);
-        leads_to(&ada.get("/account/security"), "/auth/login?next=%2Faccount%2Fsecurity&continue=1");
+        let ada = page_client(&browser);
+        assert_redirect(&ada.get("/account/security"), "/auth/login?next=%2Faccount%2Fsecurity&continue=1");
         let page = ada.get("/auth/enrol?next=/account/security");
         assert_eq!(page.status, 200);
         assert!(page.text.contains("data-next=\"/account/security\""));
@@ -156,7 +156,7 @@ fn security_page_shows_only_own_data_and_escapes_it() {
         ada.post("/api/me/tokens", &json!({ "name": evil, "scopes": ["read:hcm"], "expiresInDays": 9 }));
         ada.send("PATCH", "/api/me", Some(&json!({ "displayName": evil })));
         bob.post("/api/me/tokens", &json!({ "name": "of Bob", "scopes": ["read:hcm"] }));
-        let page = looking(&ada).get("/account/security");
+        let page = page_client(&ada).get("/account/security");
         assert_eq!((page.status, page.header("cache-control")), (200, "no-store"));
         assert!(
             page.text.contains("&#60;script&#62;alert") && !page.text.contains("<script>"),
@@ -167,7 +167,7 @@ fn security_page_shows_only_own_data_and_escapes_it() {
         for foreign in [bob.cookie("as_sid").as_str(), "of Bob", "bob@example.com"] {
             assert!(!page.text.contains(foreign), "{foreign}");
         }
-        assert!(!looking(&bob).get("/account/security").text.contains("admin:tenant"));
+        assert!(!page_client(&bob).get("/account/security").text.contains("admin:tenant"));
         // Everything is loaded from this server only.
         for forbidden in ["style=", " onclick", "src=\"http", "href=\"http:"] {
             let ours = page.text.replace(&format!("href=\"{}", crate::support::ORIGIN), "");
@@ -190,20 +190,20 @@ fn sign_in_page_does_not_redirect_to_other_origins() {
             let page = visitor(server).get(&format!("/auth/login{asked}"));
             assert!(page.text.contains(&format!("data-next=\"{next}\"")), "{asked}: {}", page.text);
         }
-        let said = visitor(server).get("/auth/login?reason=SESSION_REVOKED&tenant=acme").text;
-        assert!(said.contains("This session was ended.") && said.contains("to <b>acme</b>"));
+        let login_page = visitor(server).get("/auth/login?reason=SESSION_REVOKED&tenant=acme").text;
+        assert!(login_page.contains("This session was ended.") && login_page.contains("to <b>acme</b>"));
         for (asked, how) in [("continue=1", "continue"), ("resume=1", "resume"), ("resume", "resume")] {
             let page = visitor(server).get(&format!("/auth/login?{asked}")).text;
             assert!(page.contains(&format!("data-goes-on=\"{how}\"")), "{asked}");
         }
-        assert!(!said.contains("data-goes-on"));
+        assert!(!login_page.contains("data-goes-on"));
         for words in ["%3Cb%3E", "Account+locked", ""] {
             let page = visitor(server).get(&format!("/auth/login?tenant={words}")).text;
             assert!(page.contains("data-tenant=\"\"") && !page.contains("locked"), "{words}");
         }
         assert!(!visitor(server).get("/auth/login?reason=Call+this+number").text.contains("number"));
         // If the script does not run, a form sent by the browser must not put the password into the URL.
-        assert_eq!(said.matches("<form").count(), said.matches("<form method=\"post\"").count());
+        assert_eq!(login_page.matches("<form").count(), login_page.matches("<form method=\"post\"").count());
         let sent = visitor(server).send("POST", "/auth/login", None);
         assert_eq!((sent.status, sent.header("allow")), (405, "GET"));
         assert!(sent.text.contains("<h1>"));
@@ -226,7 +226,7 @@ fn audit_log_page_contains_its_tenant_and_all_event_types() {
     on_both(|server| {
         let (acme, other) = (server.tenant("acme"), server.tenant("other"));
         let (_, admin) = server.signed_in(&acme, "ada@example.com", Role::Admin);
-        let page = looking(&admin).get("/settings/audit-log?q=%3Cscript%3E&action=%22").text;
+        let page = page_client(&admin).get("/settings/audit-log?q=%3Cscript%3E&action=%22").text;
         assert!(page.contains(&format!("data-tenant=\"{}\"", acme.id)), "{page}");
         assert!(!page.contains(other.id.as_str()) && !page.contains("<script>"));
         for spec in audit::events::catalog().specs() {
@@ -252,16 +252,20 @@ fn webhook_pages_are_only_for_the_own_tenant_and_escaped() {
         let (id, secret) = (made["id"].as_str().unwrap(), made["secret"].as_str().unwrap());
         for view in ["", "&view=settings", "&view=%3Cscript%3E"] {
             let path = format!("/settings/webhooks?id={id}{view}");
-            let page = looking(&admin).get(&path);
+            let page = page_client(&admin).get(&path);
             assert_eq!(page.status, 200, "{}", page.text);
             assert!(page.text.contains("&#60;i&#62;SIEM&#60;/i&#62;") && !page.text.contains("<i>SIEM"));
-            assert!(!page.text.contains(secret), "it was shown once");
-            assert_eq!(looking(&stranger).get(&path).status, 404);
+            assert!(!page.text.contains(secret), "the secret is shown once");
+            assert_eq!(page_client(&stranger).get(&path).status, 404);
         }
         for gone in ["whk_01jz3333333333333333333333", "x", "%3Cscript%3E", ""] {
-            assert_eq!(looking(&admin).get(&format!("/settings/webhooks?id={gone}")).status, 404, "{gone}");
+            assert_eq!(
+                page_client(&admin).get(&format!("/settings/webhooks?id={gone}")).status,
+                404,
+                "{gone}"
+            );
         }
-        let page = looking(&admin).get("/settings/webhooks?new").text;
+        let page = page_client(&admin).get("/settings/webhooks?new").text;
         for spec in audit::events::catalog().specs() {
             assert!(page.contains(&format!("value=\"{}\"", spec.code)), "{}", spec.code);
         }
@@ -282,17 +286,20 @@ fn settings_pages_are_only_for_administrators_and_escaped() {
             "/settings/webhooks",
             "/settings/audit-log",
         ] {
-            leads_to(&visitor(server).get(path), &format!("/auth/login?next={}", path.replace('/', "%2F")));
-            let refused = looking(&member).get(path);
+            assert_redirect(
+                &visitor(server).get(path),
+                &format!("/auth/login?next={}", path.replace('/', "%2F")),
+            );
+            let refused = page_client(&member).get(path);
             assert_eq!(refused.status, 403);
             assert!(refused.text.contains("You don&#39;t have access to this page"), "{}", refused.text);
-            let page = looking(&admin).get(path);
+            let page = page_client(&admin).get(path);
             assert_eq!((page.status, page.header("cache-control")), (200, "no-store"), "{}", page.text);
             assert!(page.text.contains(&format!("<a href=\"{path}\" aria-current=\"page\">")));
         }
         assert!(
-            !looking(&member).get("/account/security").text.contains("<nav"),
-            "there is nothing else for him"
+            !page_client(&member).get("/account/security").text.contains("<nav"),
+            "members see no other settings"
         );
 
         let add = |cidr: &str, label: &str| {
@@ -304,8 +311,8 @@ fn settings_pages_are_only_for_administrators_and_escaped() {
         for number in 0..100 {
             add(&format!("10.0.{number}.0/24"), &format!("Branch {number}"));
         }
-        let page = |query: &str| looking(&admin).get(&format!("/settings/network{query}")).text;
-        assert!(!page("").contains("Find a range"), "a hundred are shown");
+        let page = |query: &str| page_client(&admin).get(&format!("/settings/network{query}")).text;
+        assert!(!page("").contains("Find a range"), "a hundred rules need no search");
         add("127.0.0.0/8", "<i>Here</i>");
         let all = page("");
         assert!(all.contains("Find a range") && all.contains("1 more. Search by"));

@@ -35,7 +35,7 @@ fn concurrent_creates_of_one_user_create_it_once() {
         assert_eq!(tenant.scim.get(USERS).json()["totalResults"], 50);
         let created =
             server.entries(&tenant).iter().filter(|entry| entry.action == "ACCOUNT_USER_CREATED").count();
-        assert_eq!(created, 50, "one entry each");
+        assert_eq!(created, 50, "one audit entry per user");
     });
 }
 
@@ -67,10 +67,10 @@ fn disconnecting_clients_leave_complete_users_or_none() {
             let before = created();
             let users = tenant.scim.get(&format!("{USERS}?count=0")).json()["totalResults"].clone();
             if before == created() {
-                assert_eq!(users, json!(before), "every user has its entry, and every entry its user");
+                assert_eq!(users, json!(before), "users and audit entries match");
                 break;
             }
-            assert!(Instant::now() < deadline, "writes never end");
+            assert!(Instant::now() < deadline, "writes do not end");
         }
         // A created user can be found completely; the other names are free.
         for number in [0, 99, 199] {

@@ -14,8 +14,8 @@ fn with_input(process: &Process, words: &[&str], line: &str) -> Value {
 
 fn refused(process: &Process, words: &[&str], expected: &str) {
     let output = process.run(words);
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(!output.status.success() && said.contains(expected), "{words:?}: {said}");
+    let problem = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && problem.contains(expected), "{words:?}: {problem}");
 }
 
 #[test]

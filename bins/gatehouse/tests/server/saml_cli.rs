@@ -52,9 +52,9 @@ fn operator_adds_rotates_and_removes_a_connection() {
 
         let started = of_it("rotate");
         assert_eq!(started["phase"], "STARTED");
-        let (status, told) = process.refused(&["saml", "rotate", "--id", &id]);
+        let (status, problem) = process.refused(&["saml", "rotate", "--id", &id]);
         assert_eq!(
-            (status, told.as_str()),
+            (status, problem.as_str()),
             (1, "gatehouse: A key rotation is already in progress. Complete it first.")
         );
         let done = process.json(&["saml", "rotate", "--id", &id, "--complete"]);
@@ -70,8 +70,8 @@ fn operator_adds_rotates_and_removes_a_connection() {
         assert!(entries.len() == 3 && entries.iter().all(|one| one["actor"]["type"] == "SYSTEM"), "{log}");
 
         assert_eq!(of_it("remove"), json!({ "id": id, "deleted": true }));
-        let (_, told) = process.refused(&["saml", "show", "--id", &id]);
-        assert_eq!(told, "gatehouse: There is no SSO connection with this ID.");
+        let (_, problem) = process.refused(&["saml", "show", "--id", &id]);
+        assert_eq!(problem, "gatehouse: There is no SSO connection with this ID.");
         assert_eq!(process.json(&["saml", "list", "--tenant", "acme"]), json!({ "providers": [] }));
     }
 }
@@ -91,29 +91,29 @@ fn metadata_is_read_from_a_url_or_standard_input() {
     sink.answers("/metadata", 200, "", &idp_metadata("https://idp.example.com", &[&old, &new]));
     assert_eq!(process.json(&refresh), json!({ "id": id, "changed": ["certificates"] }));
     sink.answers("/metadata", 404, "", "");
-    let (status, told) = process.refused(&refresh);
-    let problem = format!("gatehouse: {id}: the server answered 404 instead of 200");
-    assert_eq!((status, told), (1, problem));
+    let (status, problem) = process.refused(&refresh);
+    let expected = format!("gatehouse: {id}: the server answered 404 instead of 200");
+    assert_eq!((status, problem), (1, expected));
 
     let metadata = idp_metadata("https://idp.example.com", &[&new]);
     let words = [&add[..], &["corp.test", "--metadata", "-", "--json"]].concat();
     let output = process.with_input(&words, &metadata);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let by_input: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let (status, told) = process.refused(&["saml", "refresh", "--id", by_input["id"].as_str().unwrap()]);
+    let (status, problem) = process.refused(&["saml", "refresh", "--id", by_input["id"].as_str().unwrap()]);
     assert_eq!(
-        (status, told.as_str()),
+        (status, problem.as_str()),
         (1, "gatehouse: This connection has no metadata URL. Set one to refresh its metadata.")
     );
 
     let refused = |words: &[&str]| process.refused(&[&add[..], words].concat());
-    let told = [
+    let problems = [
         refused(&["corp.example", "--metadata", "none.xml"]).1,
         refused(&["nonsense", "--metadata-url", &url]).1,
         refused(&["third.example", "--metadata-url", "nonsense"]).1,
         refused(&["third.example", "--metadata-url", &url]).1,
     ];
-    insta::assert_snapshot!(told.join("\n"), @r"
+    insta::assert_snapshot!(problems.join("\n"), @r"
     gatehouse: --metadata: none.xml: No such file or directory (os error 2)
     gatehouse: emailDomains[0]: write a domain such as example.com
     gatehouse: --metadata-url: this is not a URL (relative URL without a base); write it like https://example.com/path
@@ -142,11 +142,11 @@ fn operator_verifies_a_domain() {
         let run = |words: &[String]| process.json(&words.iter().map(String::as_str).collect::<Vec<_>>());
         let verified = json!({ "domain": "corp.example", "verified": true });
         assert_eq!(run(&verify("acme")), verified);
-        assert_eq!(run(&verify("acme")), verified, "it is so already");
+        assert_eq!(run(&verify("acme")), verified, "the command can be repeated");
         let theirs = verify("globex");
-        let (status, told) = process.refused(&theirs.each_ref().map(String::as_str));
+        let (status, problem) = process.refused(&theirs.each_ref().map(String::as_str));
         assert_eq!(status, 1);
-        assert!(told.starts_with("gatehouse: Another tenant has verified corp.example."), "{told}");
+        assert!(problem.starts_with("gatehouse: Another tenant has verified corp.example."), "{problem}");
         let listed = process.json(&["domain", "list", "--tenant", "acme"]);
         let one = &listed["domains"][0];
         assert_eq!((&one["domain"], &one["method"]), (&json!("corp.example"), &json!("OPERATOR")));

@@ -14,7 +14,7 @@ const AUTH_SECRET: &str = "MARKED0authsecretMARKED0q3LZ8Fj0yD1uWm7x";
 const MASTER_KEY: &str = "TUFSS0VEbWFzdGVya2V5TUFSS0VEMDEyMzQ1Njc4OTA=";
 const DATABASE_PASSWORD: &str = "MARKEDdatabaseMARKED";
 
-fn drive(process: &Process, database: impl Fn() -> Vec<u8>) {
+fn run_and_search(process: &Process, database: impl Fn() -> Vec<u8>) {
     process.json(&["migrate"]);
     process.json(&["tenant", "create", "--slug", "acme", "--name", "Acme"]);
     let minted = process.json(&["token", "scim", "--tenant", "acme", "--name", "Okta"]);
@@ -61,7 +61,7 @@ fn drive(process: &Process, database: impl Fn() -> Vec<u8>) {
     let (log, database) = (server.log(), database());
     assert!(
         log.contains("\"status\":401") && log.contains("\"level\":\"DEBUG\""),
-        "the log is talkative: {log}"
+        "the log contains debug lines: {log}"
     );
     assert!(bytes("ACCOUNT_USER_CREATED", &database), "the database contains the entry");
     for secret in secrets {
@@ -91,7 +91,7 @@ fn settings(database: &str) -> [(&str, &str); 6] {
 fn no_secret_leaks_with_sqlite() {
     let process = Process::new(&settings("sqlite:data/gatehouse.db"));
     let folder = process.path().join("data");
-    drive(&process, || {
+    run_and_search(&process, || {
         let files = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
         files
             .filter(|path| path.to_string_lossy().contains("gatehouse.db"))
@@ -108,7 +108,7 @@ fn no_secret_leaks_with_postgresql() {
     // The cluster accepts any password, so this one is only there to be found.
     let url = url.replace("gatehouse@", &format!("gatehouse:{DATABASE_PASSWORD}@"));
     let process = Process::new(&settings(&url));
-    drive(&process, || {
+    run_and_search(&process, || {
         let dump = Command::new("pg_dump").arg("--inserts").arg(&url).output().unwrap();
         assert!(dump.status.success(), "{}", String::from_utf8_lossy(&dump.stderr));
         dump.stdout

@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::support::{Browser, Idp, ORIGIN, Sent, Server, Tenant, on_both};
 
 /// Returns the browser with the headers of a page request.
-fn looking(browser: &Browser) -> Browser {
+fn page_client(browser: &Browser) -> Browser {
     browser.with("Accept", "text/html,application/xhtml+xml,*/*;q=0.8")
 }
 
@@ -36,20 +36,24 @@ fn sso_pages_are_only_for_the_own_tenant_and_escaped() {
         let id = add(server, &admin, "<i>Corp</i>");
         for view in ["", "&view=setup", "&view=settings", "&test=try_x", "&view=%3Cscript%3E"] {
             let path = format!("/settings/sso?provider={id}{view}");
-            let page = looking(&admin).get(&path);
+            let page = page_client(&admin).get(&path);
             assert_eq!((page.status, page.header("cache-control")), (200, "no-store"), "{}", page.text);
             assert!(page.text.contains("&#60;i&#62;Corp&#60;/i&#62;") && !page.text.contains("<i>Corp"));
             assert!(page.text.contains("https://idp.corp.example/saml") && !page.text.contains("<script>"));
-            assert_eq!(looking(&stranger).get(&path).status, 404);
+            assert_eq!(page_client(&stranger).get(&path).status, 404);
         }
-        let setup = looking(&admin).get(&format!("/settings/sso?provider={id}&view=setup")).text;
+        let setup = page_client(&admin).get(&format!("/settings/sso?provider={id}&view=setup")).text;
         for (place, name) in [("okta-acs", "acs"), ("entra-entity", "metadata"), ("other-login", "login")] {
             let given = format!("<code id=\"{place}\">{ORIGIN}/api/saml/{id}/{name}</code>");
             assert!(setup.contains(&given), "{given}");
         }
-        assert!(looking(&admin).get("/settings/sso?new").text.contains("/api/saml/placeholder/acs"));
+        assert!(page_client(&admin).get("/settings/sso?new").text.contains("/api/saml/placeholder/acs"));
         for gone in [format!("{id}x"), "sso_x".into(), "%3Cscript%3E".into(), String::new()] {
-            assert_eq!(looking(&admin).get(&format!("/settings/sso?provider={gone}")).status, 404, "{gone}");
+            assert_eq!(
+                page_client(&admin).get(&format!("/settings/sso?provider={gone}")).status,
+                404,
+                "{gone}"
+            );
         }
     });
 }
@@ -59,7 +63,7 @@ fn post_page_sends_only_to_its_identity_provider() {
     on_both(|server| {
         let (_, admin) = admin_of(server, "acme");
         let id = add(server, &admin, "A \"Corp\"");
-        let page = looking(&server.browser()).get(&format!("/api/saml/{id}/login"));
+        let page = page_client(&server.browser()).get(&format!("/api/saml/{id}/login"));
         assert_eq!(Sent::of(&page).action, "https://idp.corp.example/saml/sso");
         assert_eq!(
             (page.header("cache-control"), page.header("referrer-policy")),
@@ -83,7 +87,7 @@ fn refused_user_sees_only_the_reference_and_the_administrator_to_ask() {
     on_both(|server| {
         let (_, admin) = admin_of(server, "acme");
         let id = add(server, &admin, "Corp");
-        let someone = looking(&server.browser()).with("Origin", "https://idp.corp.example");
+        let someone = page_client(&server.browser()).with("Origin", "https://idp.corp.example");
         let page = someone.form(&format!("/api/saml/{id}/acs"), "SAMLResponse=PGE%2BYjwvYT4%3D");
         assert_eq!((page.status, page.header("content-type")), (401, "text/html; charset=utf-8"));
         assert_eq!(page.header("cache-control"), "no-store");
@@ -91,8 +95,8 @@ fn refused_user_sees_only_the_reference_and_the_administrator_to_ask() {
         let quoted = format!("SAML_REFUSED {}", page.header("x-request-id"));
         assert!(page.text.contains(&quoted) && page.text.contains("href=\"/auth/login\""), "{}", page.text);
         assert!(page.text.contains("an administrator of acme"));
-        for told in ["NOT_A_RESPONSE", "STRUCTURE", "idp.corp.example", &id] {
-            assert!(!page.text.contains(told), "{told}");
+        for detail in ["NOT_A_RESPONSE", "STRUCTURE", "idp.corp.example", &id] {
+            assert!(!page.text.contains(detail), "{detail}");
         }
     });
 }

@@ -31,29 +31,29 @@ fn listen_forwards_signed_events_to_a_local_program() {
     let mut child = process.command(&words).stdout(Stdio::piped()).spawn().unwrap();
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let _listening = Listening(child);
-    let mut said = lines.map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap());
-    let first = said.next().unwrap();
+    let mut printed = lines.map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap());
+    let first = printed.next().unwrap();
     assert_eq!((&first["tenant"], &first["forward"]), (&json!("acme"), &json!(sink.url("/in"))));
     let secret = first["secret"].as_str().unwrap();
     let scim = Caller::anonymous(server.address).bearer(&token);
     scim.post("/api/scim/v2/Groups", &json!({ "displayName": "Engines" }));
     scim.post("/api/scim/v2/Users", &json!({ "userName": "bob@example.com" }));
-    let told = said.next().unwrap();
+    let forwarded = printed.next().unwrap();
     let received = sink.await_received("/in", 1).remove(0);
-    assert_eq!((&told["type"], &told["httpStatus"]), (&json!("ACCOUNT_USER_CREATED"), &json!(204)));
-    assert_eq!(told["id"], received.json()["id"]);
+    assert_eq!((&forwarded["type"], &forwarded["httpStatus"]), (&json!("ACCOUNT_USER_CREATED"), &json!(204)));
+    assert_eq!(forwarded["id"], received.json()["id"]);
     let (time, signature) = (received.header("x-service-timestamp"), received.header("x-service-signature"));
     let now = kernel::Env::now(&kernel::SystemEnv::default()).unix_millis() / 1000;
     let secrets = ReceiverSecrets::new([secret]).unwrap();
     assert_eq!(verify(&secrets, time, signature, received.body.as_bytes(), now), Ok(()));
-    assert_eq!(sink.received("/in").len(), 1, "groups were not asked for");
-    for (words, problem) in [
+    assert_eq!(sink.received("/in").len(), 1, "events of groups are not forwarded");
+    for (words, expected) in [
         (&["--forward", "localhost:3000"][..], "--forward: "),
         (&["--forward", "http://localhost:1", "--tenant", "nobody"], "--tenant: unknown tenant nobody"),
         (&["--forward", "http://localhost:1", "--secret", "whsec_x"], "--secret: expected whsec_"),
     ] {
-        let (status, told) = process.refused(&[&["webhooks", "listen"], words].concat());
-        assert!(status == 1 && told.contains(problem), "{told}");
+        let (status, problem) = process.refused(&[&["webhooks", "listen"], words].concat());
+        assert!(status == 1 && problem.contains(expected), "{problem}");
     }
 }
 

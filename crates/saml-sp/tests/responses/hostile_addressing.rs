@@ -60,8 +60,8 @@ fn statuses() -> Vec<Hostile> {
 
 fn addresses() -> Vec<Hostile> {
     let acs = &WORLD.service.acs_url;
-    let said = format!(" Destination=\"{acs}\"");
-    let of = |name: &str, to: &str| around(name, &said, &format!(" Destination=\"{to}\""), Destination);
+    let original = format!(" Destination=\"{acs}\"");
+    let of = |name: &str, to: &str| around(name, &original, &format!(" Destination=\"{to}\""), Destination);
     let mut other = acs.clone();
     let last = other.pop().unwrap();
     vec![
@@ -76,20 +76,25 @@ fn addresses() -> Vec<Hostile> {
         of("for an empty address", ""),
         Hostile::built(
             "no Destination of a signed response",
-            &Build::response_signed().around(&said, ""),
+            &Build::response_signed().around(&original, ""),
             Destination,
         ),
-        Hostile::built("no Destination, both signed", &Build::both_signed().around(&said, ""), Destination),
+        Hostile::built(
+            "no Destination, both signed",
+            &Build::both_signed().around(&original, ""),
+            Destination,
+        ),
         Hostile::built(
             "a Destination in a namespace",
-            &Build::response_signed().around(&said, &format!(" xmlns:x=\"urn:x\" x:Destination=\"{acs}\"")),
+            &Build::response_signed()
+                .around(&original, &format!(" xmlns:x=\"urn:x\" x:Destination=\"{acs}\"")),
             Destination,
         ),
     ]
 }
 
 fn issuers() -> Vec<Hostile> {
-    let said = format!(">{IDP_ENTITY}<");
+    let original = format!(">{IDP_ENTITY}<");
     let mut cases = Vec::new();
     for other in [
         "https://evil.example/saml",
@@ -100,17 +105,17 @@ fn issuers() -> Vec<Hostile> {
         "",
     ] {
         let to = format!(">{other}<");
-        cases.push(within(&format!("the assertion from {other}"), &said, &to, Issuer));
-        cases.push(around(&format!("the response from {other}"), &said, &to, Issuer));
+        cases.push(within(&format!("the assertion from {other}"), &original, &to, Issuer));
+        cases.push(around(&format!("the response from {other}"), &original, &to, Issuer));
     }
     cases.push(Hostile::built(
         "a signed response from another issuer",
-        &Build::response_signed().around(&said, ">https://evil.example/saml<"),
+        &Build::response_signed().around(&original, ">https://evil.example/saml<"),
         Issuer,
     ));
     cases.push(Hostile::built(
         "encrypted, from another issuer",
-        &Build::encrypted().within(&said, ">https://evil.example/saml<"),
+        &Build::encrypted().within(&original, ">https://evil.example/saml<"),
         Issuer,
     ));
     cases

@@ -136,7 +136,7 @@ fn tampered() -> Vec<Hostile> {
 /// Validly signed by a key that is not accepted.
 fn keys() -> Vec<Hostile> {
     let by = |key: &'static Key| Build::assertion_signed().signing(|signing| signing.by(key, Hash::Sha256));
-    let told =
+    let with_info =
         |key: &'static Key, info: String| by(key).signing(move |signing| signing.key_info.clone_from(&info));
     let expired = by(&EXPIRED);
     let rsa = ATTACKER.private.rsa().unwrap();
@@ -154,14 +154,18 @@ fn keys() -> Vec<Hostile> {
         Hostile::built("by a key that claims to be the provider's", &by(&ATTACKER), BadSignature),
         Hostile::built(
             "by another key, with the pinned certificate in KeyInfo",
-            &told(&ATTACKER, key_info("ds", &IDP)),
+            &with_info(&ATTACKER, key_info("ds", &IDP)),
             BadSignature,
         ),
-        Hostile::built("by another key, with its RSAKeyValue", &told(&ATTACKER, key_value), BadSignature),
-        Hostile::built("by another key, to be fetched", &told(&ATTACKER, fetched), BadSignature),
+        Hostile::built(
+            "by another key, with its RSAKeyValue",
+            &with_info(&ATTACKER, key_value),
+            BadSignature,
+        ),
+        Hostile::built("by another key, to be fetched", &with_info(&ATTACKER, fetched), BadSignature),
         Hostile::built(
             "by another key, with both certificates",
-            &told(
+            &with_info(
                 &ATTACKER,
                 key_info("ds", &ATTACKER).swap(
                     "</ds:X509Data>",

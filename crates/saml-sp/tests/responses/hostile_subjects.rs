@@ -65,15 +65,15 @@ fn bearers() -> Vec<Hostile> {
 
 fn requests() -> Vec<Hostile> {
     let id = WORLD.request.id.as_str();
-    let said = format!(" InResponseTo=\"{id}\"");
+    let original = format!(" InResponseTo=\"{id}\"");
     let other = format!("_{}", "0".repeat(40));
     let both = |name: &str, to: &str, reason: Reason| {
         let to = if to.is_empty() { String::new() } else { format!(" InResponseTo=\"{to}\"") };
-        Hostile::built(name, &Build::assertion_signed().within(&said, &to).around(&said, &to), reason)
+        Hostile::built(name, &Build::assertion_signed().within(&original, &to).around(&original, &to), reason)
     };
     vec![
         both("no request is answered", "", Unsolicited),
-        within("no request is answered by the assertion", &said, "", Unsolicited),
+        within("no request is answered by the assertion", &original, "", Unsolicited),
         within("the assertion answers another request", id, &other, UnknownRequest),
         Hostile::built(
             "the response answers another request",
@@ -82,7 +82,7 @@ fn requests() -> Vec<Hostile> {
         ),
         Hostile::built(
             "the response has no InResponseTo",
-            &Build::assertion_signed().around(&said, " InResponseTo=\"\""),
+            &Build::assertion_signed().around(&original, " InResponseTo=\"\""),
             UnknownRequest,
         ),
         both("an unknown request", &other, UnknownRequest),

@@ -25,7 +25,7 @@ const LEAST: u64 = 500;
 /// The default seed; override it with `SAML_SEED=7`.
 const SEED: u64 = 20_260_301;
 
-fn told(name: &str) -> Option<u64> {
+fn variable(name: &str) -> Option<u64> {
     std::env::var_os(name)?.to_str()?.parse().ok()
 }
 
@@ -43,7 +43,7 @@ fn mutated_documents_are_refused_or_keep_the_signed_identity() {
             (Identity::of(claims.get()), case)
         })
         .collect();
-    let (most, seed) = (told("SAML_MUTATIONS"), told("SAML_SEED").unwrap_or(SEED));
+    let (most, seed) = (variable("SAML_MUTATIONS"), variable("SAML_SEED").unwrap_or(SEED));
     let time = fuzz_time();
     let (start, mut count) = (Instant::now(), 0);
     let (mut reasons, mut accepted, mut asked, mut odd) = (BTreeMap::<&str, usize>::new(), 0, 0, 0);

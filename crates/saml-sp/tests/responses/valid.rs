@@ -83,7 +83,7 @@ fn every_valid_response_yields_the_expected_claims() {
         assert_eq!(entered.email.as_str(), case.email, "{}", case.name);
         let claims = &entered.claims;
         assert_eq!(claims.name_id.as_ref().map(|name| name.value.as_str()), case.name_id, "{}", case.name);
-        let said: Vec<_> = claims
+        let attributes_found: Vec<_> = claims
             .attributes
             .iter()
             .map(|one| {
@@ -91,7 +91,7 @@ fn every_valid_response_yields_the_expected_claims() {
             })
             .collect();
         let expected: Vec<(&str, Vec<&str>)> = case.attributes.clone();
-        assert_eq!(said, expected, "{}", case.name);
+        assert_eq!(attributes_found, expected, "{}", case.name);
         assert_eq!(claims.issuer, WORLD.provider.idp.entity_id, "{}", case.name);
     }
     println!("{} valid responses", all.len());

@@ -16,7 +16,7 @@ pub(crate) fn all() -> Vec<Valid> {
             signing.digest = hash;
         })
     };
-    let told = |info: &str| usual().signing(|signing| info.clone_into(&mut signing.key_info));
+    let with_info = |info: &str| usual().signing(|signing| info.clone_into(&mut signing.key_info));
     vec![
         Valid::built("the assertion is signed", &usual()),
         Valid::built("the response is signed", &Build::response_signed()),
@@ -38,14 +38,17 @@ pub(crate) fn all() -> Vec<Valid> {
         Valid::built("ECDSA on P-384", &by(&P384, Hash::Sha384)),
         Valid::built("ECDSA on P-521", &by(&P521, Hash::Sha512)),
         Valid::built("by the next certificate, which is pinned too", &by(&NEXT, Hash::Sha256)),
-        Valid::built("no KeyInfo", &told("")),
-        Valid::built("an empty KeyInfo", &told("<ds:KeyInfo></ds:KeyInfo>")),
-        Valid::built("a KeyInfo with a name", &told("<ds:KeyInfo><ds:KeyName>k1</ds:KeyName></ds:KeyInfo>")),
+        Valid::built("no KeyInfo", &with_info("")),
+        Valid::built("an empty KeyInfo", &with_info("<ds:KeyInfo></ds:KeyInfo>")),
+        Valid::built(
+            "a KeyInfo with a name",
+            &with_info("<ds:KeyInfo><ds:KeyName>k1</ds:KeyName></ds:KeyInfo>"),
+        ),
         // It is not evaluated, so it does no harm.
-        Valid::built("a KeyInfo with another certificate", &told(&key_info("ds", &ATTACKER))),
+        Valid::built("a KeyInfo with another certificate", &with_info(&key_info("ds", &ATTACKER))),
         Valid::built(
             "a KeyInfo with its certificate twice",
-            &told(&format!("{}<!-- -->", key_info("ds", &IDP)).replace("</ds:X509Data>", &{
+            &with_info(&format!("{}<!-- -->", key_info("ds", &IDP)).replace("</ds:X509Data>", &{
                 format!(
                     "<ds:X509Certificate>{}</ds:X509Certificate></ds:X509Data>",
                     NEXT.certificate.base64()

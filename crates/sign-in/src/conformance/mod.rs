@@ -76,17 +76,17 @@ pub async fn sequence<B: Bench>(
             continue;
         }
         let expected = expected(&mut model, &act);
-        let told = rig.act(&act).await;
-        assert_eq!(told, expected, "seed {seed}, step {step}: {act:?}, with {:?}", model.policy);
-        settle(&mut model, &rig, &act, &told);
+        let observed = rig.act(&act).await;
+        assert_eq!(observed, expected, "seed {seed}, step {step}: {act:?}, with {:?}", model.policy);
+        settle(&mut model, &rig, &act, &observed);
         compare(&model, &mut rig, &format!("seed {seed}, step {step}: {act:?}")).await;
-        *seen.entry(name(&told)).or_default() += 1;
+        *seen.entry(name(&observed)).or_default() += 1;
     }
     seen
 }
 
-fn name(told: &Observed) -> String {
-    match told {
+fn name(observed: &Observed) -> String {
+    match observed {
         Observed::FactorOwed(_) => "FactorOwed".to_owned(),
         Observed::Refused(error) => error.clone(),
         other => format!("{other:?}"),
@@ -122,8 +122,8 @@ fn expected(model: &mut Model, act: &Action) -> Observed {
 }
 
 /// Sets the expiry of a newly issued link in the model.
-fn settle<B: Bench>(model: &mut Model, rig: &Rig<B>, act: &Action, told: &Observed) {
-    if matches!(act, Action::IssueLink | Action::ResetPassword) && *told == Observed::Done {
+fn settle<B: Bench>(model: &mut Model, rig: &Rig<B>, act: &Action, observed: &Observed) {
+    if matches!(act, Action::IssueLink | Action::ResetPassword) && *observed == Observed::Done {
         model.set_link(rig.link_hours);
     }
     assert_eq!(model.now, rig.now(), "the model and the implementation read the same clock");

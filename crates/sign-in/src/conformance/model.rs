@@ -86,9 +86,9 @@ impl Model {
     pub(super) fn act(&mut self, act: &Action) -> Observed {
         let mut after = self.clone();
         match after.try_act(act) {
-            Ok(told) => {
+            Ok(observed) => {
                 *self = after;
-                told
+                observed
             }
             Err(error) => Observed::Refused(error.to_owned()),
         }
@@ -116,19 +116,19 @@ impl Model {
                     (0..self.factors.len()).filter(|at| self.factors[*at].kind == FactorKind::Totp).collect();
                 let used = apps.iter().rev().nth(app).copied();
                 let fits = right && used.is_some_and(|at| self.factors[at].last_step < step);
-                let told = self.second(ticket, Some(FactorKind::Totp), fits)?;
+                let observed = self.second(ticket, Some(FactorKind::Totp), fits)?;
                 if let (true, Some(at)) = (fits, used) {
                     self.factors[at].last_step = step;
                 }
-                Ok(told)
+                Ok(observed)
             }
             Action::RecoveryCode { ticket, code } => {
                 let fits = self.codes.get(code).is_some_and(|used| !used);
-                let told = self.second(ticket, None, fits)?;
+                let observed = self.second(ticket, None, fits)?;
                 if fits {
                     self.codes[code] = true;
                 }
-                Ok(told)
+                Ok(observed)
             }
             Action::Assertion { ticket } => {
                 let asked = self.tickets.iter().rev().nth(ticket).is_some_and(|ticket| ticket.asked);
@@ -282,9 +282,9 @@ impl Model {
         let (compared, version) = self.tickets[at].choice.unwrap();
         let mut after = self.clone();
         match after.password(Some(version), Some(compared)) {
-            Ok(told) => {
+            Ok(observed) => {
                 *self = after;
-                told
+                observed
             }
             Err(error) => Observed::Refused(error.to_owned()),
         }
@@ -454,8 +454,8 @@ impl Model {
             return Err("TicketInvalid");
         }
         self.mode(Method::Sso)?;
-        let asks = !self.factors.is_empty() || (self.policy.mfa.required && self.unused_codes() > 0);
-        if !asks {
+        let owes_factor = !self.factors.is_empty() || (self.policy.mfa.required && self.unused_codes() > 0);
+        if !owes_factor {
             return Err("TicketInvalid");
         }
         let names = self.names();

@@ -142,7 +142,7 @@ impl<B: Bench> Rig<B> {
     /// Carries out an action and returns its result.
     pub(super) async fn act(&mut self, act: &Action) -> Observed {
         match self.try_act(act).await {
-            Ok(told) => told,
+            Ok(observed) => observed,
             Err(error) => refused(&error),
         }
     }
@@ -230,7 +230,7 @@ impl<B: Bench> Rig<B> {
 
     /// Remembers the ticket and the session that the client receives.
     fn remember(&mut self, outcome: Outcome, waited: Option<usize>) -> Observed {
-        let (told, started) = match outcome {
+        let (observed, started) = match outcome {
             Outcome::FactorOwed { ticket, factors, webauthn } => {
                 self.tickets.push(KnownTicket { text: ticket.0, options: webauthn });
                 return Observed::FactorOwed(factors.into_iter().map(FactorName::as_str).collect());
@@ -245,7 +245,7 @@ impl<B: Bench> Rig<B> {
             Some(at) => self.sessions[at] = started.session.id,
             None => self.sessions.push(started.session.id),
         }
-        told
+        observed
     }
 
     fn fitting(&self, version: u32) -> FittingAccount {
@@ -288,8 +288,8 @@ impl<B: Bench> Rig<B> {
     }
 
     fn ticket(&self, back: usize) -> Result<(String, [u8; 32]), Error> {
-        let held = self.tickets.iter().rev().nth(back).ok_or(Error::TicketInvalid)?;
-        Ok((held.text.clone(), ticket::parse(&held.text)?.1))
+        let known = self.tickets.iter().rev().nth(back).ok_or(Error::TicketInvalid)?;
+        Ok((known.text.clone(), ticket::parse(&known.text)?.1))
     }
 
     async fn issue_link(&mut self) -> Result<Observed, Error> {
@@ -441,8 +441,8 @@ impl<B: Bench> Rig<B> {
         };
         match self.run(work).await? {
             Outcome::FactorOwed { factors, webauthn, .. } => {
-                let held = self.tickets.iter_mut().rev().nth(back).unwrap();
-                held.options = webauthn.or(held.options.take());
+                let known = self.tickets.iter_mut().rev().nth(back).unwrap();
+                known.options = webauthn.or(known.options.take());
                 Ok(Observed::FactorOwed(factors.into_iter().map(FactorName::as_str).collect()))
             }
             other => Ok(self.remember(other, None)),
@@ -453,11 +453,11 @@ impl<B: Bench> Rig<B> {
         let secret = credentials::totp::new_secret(&*self.env);
         let last_step = self.now() / 30_000;
         let data = FactorData::Totp { sealed: secret.expose().clone(), last_step };
-        let told = self.enrol(back, steps_up, data).await?;
-        if told == Observed::Done {
+        let observed = self.enrol(back, steps_up, data).await?;
+        if observed == Observed::Done {
             self.apps.push(secret);
         }
-        Ok(told)
+        Ok(observed)
     }
 
     async fn enrol_passkey(&mut self, back: usize, steps_up: bool) -> Result<Observed, Error> {
@@ -468,11 +468,11 @@ impl<B: Bench> Rig<B> {
         let made = authenticator.create(&options);
         let passkey =
             self.passkeys.finish_registration(&pending, &made, &NoTrustAnchors, self.env.now()).unwrap();
-        let told = self.enrol(back, steps_up, FactorData::Passkey(Box::new(passkey))).await?;
-        if told == Observed::Done {
+        let observed = self.enrol(back, steps_up, FactorData::Passkey(Box::new(passkey))).await?;
+        if observed == Observed::Done {
             self.authenticator = Some(authenticator);
         }
-        Ok(told)
+        Ok(observed)
     }
 
     /// Begins and finishes the enrolment of a factor in one unit of work.

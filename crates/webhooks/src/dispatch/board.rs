@@ -349,7 +349,7 @@ impl Schedule {
 
     /// Returns the lanes whose lease is ours.
     pub(super) fn owned_lanes(&self) -> Vec<Key> {
-        let held = self.lanes.iter().filter(|(_, lane)| lane.lease_until.is_some());
-        held.map(|(key, _)| key.clone()).collect()
+        let leased = self.lanes.iter().filter(|(_, lane)| lane.lease_until.is_some());
+        leased.map(|(key, _)| key.clone()).collect()
     }
 }

@@ -74,11 +74,11 @@ fn outcome(result: Result<Answer, Failure>) -> Outcome {
 }
 
 fn with_trap(steps: &'static [Step], trap: u16) -> &'static [Step] {
-    let told = |step: &Step| match step {
+    let replaced = |step: &Step| match step {
         Send(text) => Send(text.replace("{trap}", &trap.to_string()).leak()),
         other => *other,
     };
-    steps.iter().map(told).collect::<Vec<_>>().leak()
+    steps.iter().map(replaced).collect::<Vec<_>>().leak()
 }
 
 async fn attempt(number: usize, attempt: Try, is_patient: bool, trap: u16, clients: &Clients) -> Outcome {

@@ -85,8 +85,8 @@ async fn responses_are_returned_unchanged() {
     assert_eq!(answer.content_type.as_deref(), Some("text/plain"));
     assert!(!answer.elapsed.is_zero() && answer.elapsed < PATIENT);
     post(&client, &receiver.url()).await.unwrap();
-    let said = receiver.requests().concat();
-    assert!(!said.contains("cookie") && !said.contains("accept"), "{said}");
+    let sent = receiver.requests().concat();
+    assert!(!sent.contains("cookie") && !sent.contains("accept"), "{sent}");
 }
 
 #[tokio::test]

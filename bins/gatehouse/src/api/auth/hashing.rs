@@ -88,6 +88,6 @@ fn hash_in_turn(waiting: &Mutex<mpsc::Receiver<HashJob>>) {
         let next = waiting.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(work) = next else { return };
         // A panic fails one request; the thread continues.
-        let _told = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
+        let _outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
     }
 }

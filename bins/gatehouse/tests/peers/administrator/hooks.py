@@ -1,12 +1,12 @@
-"""Hooks of schemathesis: each request is an administrator's, with the proof that the operation asks for, on an object that
-exists. GATEHOUSE, EMAIL and PASSWORD say where and as whom."""
+"""Hooks of schemathesis: send each request as an administrator, with the step-up that the operation needs, for an
+object that exists. GATEHOUSE is the server's address; EMAIL and PASSWORD are the administrator's."""
 import functools, itertools, os
 
 import requests, schemathesis
 
 from proofs import Passkey, code, metadata
 
-BASE = os.environ["GATEHOUSE"].replace("127.0.0.1", "localhost")  # as the server calls itself on a loopback address
+BASE = os.environ["GATEHOUSE"].replace("127.0.0.1", "localhost")  # the base URL of a server on a loopback address
 PASSWORD = os.environ["PASSWORD"]
 ENDED = ("UNAUTHENTICATED", "SESSION_REVOKED")
 COOKIE = "authjs.session-token"
@@ -15,16 +15,17 @@ NEW_PASSWORD = "quiet harbour lantern 72"
 numbers = itertools.count()
 
 
-def refusal(answer):
-    """The code of a refusal for want of a proof or a session, and what it asks a step-up for."""
-    # Schemathesis has a list of values for each header, requests a string.
-    is_json = answer.status_code == 401 and "".join(answer.headers.get("content-type", "")).startswith("application/json")
-    said = answer.json() if is_json else {}
-    return said.get("code"), said.get("purpose")
+def problem(answer):
+    """Return the code and the step-up purpose of a 401 response."""
+    # A header is a list of values in schemathesis, a string in requests.
+    media = "".join(answer.headers.get("content-type", ""))
+    is_json = answer.status_code == 401 and media.startswith("application/json")
+    body = answer.json() if is_json else {}
+    return body.get("code"), body.get("purpose")
 
 
 class Administrator:
-    """An administrator who signs in again when an operation has ended the session."""
+    """An administrator who signs in again after an operation has ended the session."""
 
     def __init__(self, email):
         self.email, self.password, self.passkey, self.provider = email, PASSWORD, None, None
@@ -38,22 +39,22 @@ class Administrator:
 
     def ask(self, method, path, body=None):
         answer = self.call(method, path, body)
-        if refusal(answer)[0] in ENDED:
+        if problem(answer)[0] in ENDED:
             self.sign_in()
             answer = self.call(method, path, body)
-        if purpose := refusal(answer)[1]:
+        if purpose := problem(answer)[1]:
             answer = self.call(method, path, body, {"X-StepUp-Token": self.step_up(purpose)})
         assert answer.ok, f"{method} {path}: {answer.status_code} {answer.text}"
         return answer.json() if answer.content else None
 
-    def move(self):
-        """Call from another address from now on: sign-ins and proofs are limited by address."""
+    def change_address(self):
+        """Use another client address: rate limits of sign-ins and step-ups are per address."""
         number = next(numbers)
         self.address = f"10.{number >> 16}.{number >> 8 & 255}.{number & 255}"
 
     def sign_in(self):
-        """Begin another session: with the password while there is no passkey."""
-        self.move()
+        """Start another session, with the passkey if there is one and with the password otherwise."""
+        self.change_address()
         self.session = requests.Session()
         self.session.trust_env = False
         if self.passkey is None:
@@ -67,21 +68,21 @@ class Administrator:
         return {"challengeId": options["challengeId"], "credential": self.passkey.get(options["webauthn"])}
 
     def step_up(self, purpose):
-        """A token for one request, which has to come from the same address."""
-        self.move()
+        """Return a step-up token for one request from the same address."""
+        self.change_address()
         options = self.ask("POST", "/api/auth/step-up/challenge-options", {"purpose": purpose})
         return self.ask("POST", "/api/auth/step-up/verify", self.proof(options) | {"factor": "WEBAUTHN"})["token"]
 
     def restore(self, path):
-        """Put a policy back: the next requests are not to be refused by it."""
+        """Restore a policy, which could block the next requests."""
         known = self.policies[path]
         known = known.get("policy", known)
         keys = {"mode", "enforcement", "adminBypass"} if "network" in path else known.keys()
         defaults = {"pat": {"maxDays": None, "allowedScopes": None}} if "sign-in" in path else {}
         self.ask("PUT", path, defaults | {key: known[key] for key in keys})
 
-    def room(self, path):
-        """Delete what was made before, of which there may be only so many."""
+    def make_room(self, path):
+        """Delete older objects, to stay under the limit of their number."""
         listed = next(value for value in self.ask("GET", path).values() if isinstance(value, list))
         kept = self.passkey and self.passkey.factor
         for old in [one["id"] for one in listed if one["id"] != kept][8:]:
@@ -94,17 +95,17 @@ class Administrator:
 
     def enrol(self):
         if self.passkey:
-            self.room("/api/me/factors")
+            self.make_room("/api/me/factors")
         passkey, body = self.new_passkey()
         passkey.factor = self.ask("POST", "/api/me/factors/passkeys/verify", body)["id"]
         return passkey
 
-    def make(self, path, body):
-        self.room(path)
+    def create(self, path, body):
+        self.make_room(path)
         return self.ask("POST", path, body)["id"]
 
     def token(self):
-        return self.make("/api/me/tokens", {"name": "Tool", "scopes": ["read:profile"]})
+        return self.create("/api/me/tokens", {"name": "Tool", "scopes": ["read:profile"]})
 
     def other_session(self):
         kept = self.session
@@ -117,13 +118,13 @@ class Administrator:
         return {"name": "Provider", "emailDomains": [self.domain], "metadataXml": metadata(f"https://{self.domain}")}
 
     def kept_provider(self):
-        """One that no operation has removed: making its keys takes long."""
+        """Return an SSO connection, and create one only if needed, because generating its keys takes long."""
         if not self.provider or not self.call("GET", f"/api/settings/saml-providers/{self.provider}").ok:
-            self.provider = self.make("/api/settings/saml-providers", self.provider_body())
+            self.provider = self.create("/api/settings/saml-providers", self.provider_body())
         return self.provider
 
     def object(self, method, path):
-        """The parameters of a path that name what exists; what is not among them is left to the tool."""
+        """Return path parameters of an existing object; schemathesis generates the others."""
         own, rest = path.removeprefix("/api/me/"), path.removeprefix("/api/settings/")
         if path.startswith("/api/saml/"):
             return {"providerId": self.kept_provider()}
@@ -144,9 +145,10 @@ class Administrator:
             rule = {"cidr": f"2001:db8:{next(numbers):x}::/48", "label": "Rule"}
             return {"id": self.ask("POST", "/api/settings/network-policy/rules", rule)["id"]}
         if rest.startswith("scim-tokens/"):
-            return {"id": self.make("/api/settings/scim-tokens", {"name": "Tool"})}
+            return {"id": self.create("/api/settings/scim-tokens", {"name": "Tool"})}
         if rest.startswith("webhooks/"):
-            hook = self.make("/api/settings/webhooks", {"name": "Receiver", "url": "http://127.0.0.1:9/"})  # nobody listens
+            new = {"name": "Receiver", "url": "http://127.0.0.1:9/"}  # where nobody listens
+            hook = self.create("/api/settings/webhooks", new)
             if rest.endswith("rotate-secret/complete"):
                 self.ask("POST", f"/api/settings/webhooks/{hook}/rotate-secret", {"overlapHours": 1})
             if "{deliveryId}" not in path:
@@ -158,39 +160,40 @@ class Administrator:
             if method in ("GET", "PUT") or rest.endswith(("/test", "/refresh")):
                 provider = self.kept_provider()
             else:
-                provider = self.make("/api/settings/saml-providers", self.provider_body())
+                provider = self.create("/api/settings/saml-providers", self.provider_body())
             if rest.endswith("rotate-certificate/complete"):
                 self.ask("POST", f"/api/settings/saml-providers/{provider}/rotate-certificate")
             if "{tryId}" in path:
-                return {"id": provider, "tryId": self.ask("POST", f"/api/settings/saml-providers/{provider}/test")["id"]}
+                test = self.ask("POST", f"/api/settings/saml-providers/{provider}/test")
+                return {"id": provider, "tryId": test["id"]}
             return {"id": provider, "domain": self.domain}
         if rest.startswith("audit-log/"):
             return {"id": self.ask("GET", "/api/settings/audit-log?order=sequence&limit=1")["entries"][0]["id"]}
         return {}
 
     def body(self, label, body):
-        """A body with what no description can give, and without what would keep this administrator out."""
+        """Return the body with values that no schema describes, and without values that lock the administrator out."""
         if label == "POST /api/me/password":
             return body | {"currentPassword": self.password, "newPassword": NEW_PASSWORD}
         if label == "POST /api/auth/sign-in":
-            self.move()
+            self.change_address()
             return {"email": self.email, "password": self.password}
         if label == "POST /api/auth/passkey/verify":
             return self.proof(self.ask("POST", "/api/auth/passkey/options"))
         if label == "POST /api/auth/step-up/verify":
-            self.move()
+            self.change_address()
             options = self.ask("POST", "/api/auth/step-up/challenge-options", {"purpose": "PAT_MINT_ADMIN"})
             return self.proof(options) | {"factor": "WEBAUTHN"}
         if label == "POST /api/me/factors/totp/verify":
-            self.room("/api/me/factors")
+            self.make_room("/api/me/factors")
             app = self.ask("POST", "/api/me/factors/totp")
             return {"id": app["id"], "code": code(app["secret"])}
         if label == "POST /api/me/factors/passkeys/verify":
-            self.room("/api/me/factors")
+            self.make_room("/api/me/factors")
             return body | self.new_passkey()[1]
         if label.endswith(("/saml-providers", "/saml-providers/{id}")):
             if label.startswith("POST"):
-                self.room("/api/settings/saml-providers")
+                self.make_room("/api/settings/saml-providers")
             fields = {name: value for name, value in body.items()
                       if name not in ("metadataUrl", "entityId", "ssoUrl", "certificates", "authnContexts")}
             return fields | self.provider_body() | {"name": body["name"]}
@@ -204,54 +207,54 @@ def administrator():
     return Administrator(os.environ["EMAIL"])
 
 
-purposes = {}  # of operations, learnt from their refusals
-unused = {}  # tokens of proofs by purpose, each with its address
+purposes = {}  # step-up purposes by operation, from their 401 responses
+unused = {}  # step-up tokens by purpose, each with its address
 
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
-    who, label = administrator(), case.operation.label
+    admin, label = administrator(), case.operation.label
     if session := kwargs.get("session"):
-        session.cookies.clear()  # what an answer has set would be sent beside the administrator's
-    # A credential that the tool makes up would count in the place of the cookie.
+        session.cookies.clear()  # else cookies of earlier responses would be sent too
+    # A credential that schemathesis generates would take precedence over the cookie.
     headers = {name: value for name, value in (case.headers or {}).items()
                if name.lower() not in ("authorization", "x-stepup-token")}
-    case.headers, case.cookies = headers, {COOKIE: who.session.cookies[COOKIE]}
+    case.headers, case.cookies = headers, {COOKIE: admin.session.cookies[COOKIE]}
     purpose = purposes.get(label)
     if case.meta is None or case.meta.generation.mode.is_positive:
         if case.path_parameters:
-            known = who.object(case.operation.method.upper(), case.operation.path)
+            known = admin.object(case.operation.method.upper(), case.operation.path)
             case.path_parameters = {name: known.get(name, value) for name, value in case.path_parameters.items()}
         if isinstance(case.body, dict):
-            case.body = who.body(label, case.body)
+            case.body = admin.body(label, case.body)
         if label == "POST /api/auth/step-up/consume":
             purpose = case.body["purpose"]
             unused.clear()
-    elif who.id in (case.path_parameters or {}).values():
-        # The tool has learnt the administrator's own id.
-        case.path_parameters = who.object(case.operation.method.upper(), case.operation.path)
+    elif admin.id in (case.path_parameters or {}).values():
+        # Schemathesis has found the administrator's own ID in a response.
+        case.path_parameters = admin.object(case.operation.method.upper(), case.operation.path)
     if purpose:
         if purpose not in unused:
-            token = who.step_up(purpose)
-            unused[purpose] = token, who.address
-        case.headers["X-StepUp-Token"], who.address = unused[purpose]
-    case.headers |= {"Origin": BASE, "X-Forwarded-For": who.address}
+            token = admin.step_up(purpose)
+            unused[purpose] = token, admin.address
+        case.headers["X-StepUp-Token"], admin.address = unused[purpose]
+    case.headers |= {"Origin": BASE, "X-Forwarded-For": admin.address}
 
 
 @schemathesis.hook
 def after_call(context, case, response):
-    who, operation = administrator(), case.operation
+    admin, operation = administrator(), case.operation
     if response.status_code == 200 and operation.label == "DELETE /api/me/factors":
-        who.passkey = None
-        who.sign_in()
+        admin.passkey = None
+        admin.sign_in()
     if response.status_code == 200 and operation.label == "POST /api/me/password":
-        who.password = NEW_PASSWORD
+        admin.password = NEW_PASSWORD
     if response.status_code == 200 and operation.method.upper() == "PUT" and operation.path in POLICIES:
-        who.restore(operation.path)
-    if response.status_code != 400:  # which comes before the proof is used
+        admin.restore(operation.path)
+    if response.status_code != 400:  # which the server sends before it consumes the token
         unused.pop(purposes.get(operation.label), None)
-    asked, purpose = refusal(response)
-    if asked == "STEP_UP_REQUIRED":
+    code, purpose = problem(response)
+    if code == "STEP_UP_REQUIRED":
         purposes[operation.label] = purpose
-    elif asked in ENDED:
-        who.sign_in()
+    elif code in ENDED:
+        admin.sign_in()

@@ -1,5 +1,5 @@
-// A real Auth.js reads the cookies that the server sets, and signs in to it with tokens of its own.
-// AUTH_SECRET=… check.mjs BASE_URL EMAIL PASSWORD, for a person without a second factor.
+// Tests that Auth.js reads the server's session cookies, and that the server accepts tokens from Auth.js.
+// AUTH_SECRET=… check.mjs BASE_URL EMAIL PASSWORD, for a user without a second factor.
 import assert from "node:assert/strict";
 import { decode, encode } from "@auth/core/jwt";
 
@@ -15,20 +15,20 @@ const ask = async (path, cookie, method = "GET") => {
   return { status: answer.status, body: await answer.json(), cookies: cookies(answer) };
 };
 
-// Ours, read by Auth.js.
+// Auth.js reads the server's token.
 const signedIn = await fetch(`${base}/api/auth/sign-in`, {
   method: "POST", headers: json, body: JSON.stringify({ email, password }),
 });
 assert.equal((await signedIn.json()).status, "SIGNED_IN");
 const set = cookies(signedIn);
-const ours = await decode({ token: set[names[0]], secret, salt: names[0] });
-assert.equal(ours.email, email);
-assert.equal(ours.sid, set.as_sid);
-assert.match(ours.sub, /^usr_/);
-assert.match(ours.tid, /^ten_/);
-await assert.rejects(decode({ token: set[names[0]], secret, salt: names[1] }), "the name is part of the key");
+const decoded = await decode({ token: set[names[0]], secret, salt: names[0] });
+assert.equal(decoded.email, email);
+assert.equal(decoded.sid, set.as_sid);
+assert.match(decoded.sub, /^usr_/);
+assert.match(decoded.tid, /^ten_/);
+await assert.rejects(decode({ token: set[names[0]], secret, salt: names[1] }), "the cookie's name is part of the key");
 
-// Auth.js', read by us: under both names, whole and in chunks.
+// The server reads tokens from Auth.js: under both names, whole and in chunks.
 for (const [index, salt] of names.entries()) {
   const claims = { email, name: "Ada", sub: "neighbour", index };
   const whole = await encode({ token: claims, secret, salt, maxAge: 3600 });
@@ -40,13 +40,13 @@ for (const [index, salt] of names.entries()) {
   assert.ok(chunks.length > 1);
   assert.equal((await ask("/api/me", chunks.join("; "))).status, 200);
 
-  // The heartbeat exchanges it for one of ours, which Auth.js reads again.
+  // The heartbeat exchanges it for the server's own token, which Auth.js reads.
   const beat = await ask("/api/me/sessions/heartbeat", `${salt}=${whole}`, "POST");
   assert.equal(beat.status, 200);
   const exchanged = await decode({ token: beat.cookies[names[0]], secret, salt: names[0] });
   assert.equal(exchanged.sid, beat.body.session.id);
 
-  // Ended, the neighbour's token stays refused.
+  // After the session has ended, the server refuses the original token too.
   await ask(`/api/me/sessions/${exchanged.sid}`, `${salt}=${whole}`, "DELETE");
   assert.equal((await ask("/api/me", `${salt}=${whole}`)).body.code, "SESSION_REVOKED");
 }
@@ -55,4 +55,4 @@ const other = await encode({ token: { email }, secret: `${secret}x`, salt: names
 assert.equal((await ask("/api/me", `${names[0]}=${other}`)).status, 401);
 const unknown = await encode({ token: { email: "nobody@example.com" }, secret, salt: names[0], maxAge: 3600 });
 assert.equal((await ask("/api/me", `${names[0]}=${unknown}`)).body.code, "NOT_PROVISIONED");
-console.log("Auth.js reads our cookies and we read its");
+console.log("Auth.js and the server read each other's tokens");

@@ -1,109 +1,110 @@
-// Identity providers that others made, and people who sign in through them.
+// Signs users in through independent SAML identity providers.
 // check.mjs BASE_URL FOLDER ROOT, with PROGRAM, SIMPLESAMLPHP and the server's own variables.
 import assert from "node:assert/strict";
-import { House, ours } from "./house.mjs";
+import { Gatehouse, parseMetadata } from "./gatehouse.mjs";
+import { Login, PASSWORD, inspect } from "./login.mjs";
 import { Samlp } from "./samlp.mjs";
 import { SimpleSamlPhp } from "./simplesamlphp.mjs";
-import { PASSWORD, Walk, parts } from "./walk.mjs";
 
 const [base, folder, root] = process.argv.slice(2);
-const house = new House({ base, program: process.env.PROGRAM, folder });
+const gatehouse = new Gatehouse({ base, program: process.env.PROGRAM, folder });
 
-/** All that is tried with one: what it is, and how it goes. */
-function walks(idp, id, entityId) {
-  const walker = (browser) => new Walk({ house, idp, id, browser });
-  // Theirs answers in this way from now on.
-  const by = async (way) => {
-    await idp.set(way);
-    return walker();
+/** Returns the cases for one identity provider, as pairs of a name and a function. */
+function cases(idp, id, entityId) {
+  const newLogin = (browser) => new Login({ gatehouse, idp, id, browser });
+  const configured = async (settings) => {
+    await idp.configure(settings);
+    return newLogin();
   };
-  const login = async (way) => {
-    const walk = await by(way);
-    const form = await walk.answered();
-    await walk.welcome(form);
-    return parts(form);
+  const accepted = async (settings) => {
+    const login = await configured(settings);
+    const form = await login.authenticate();
+    await login.assertAccepted(form);
+    return inspect(form);
   };
-  const refused = async (way, reason, code, username) => {
-    const walk = await by(way);
-    const form = await walk.answered(username);
-    await walk.refusal(form, [reason], code);
-    await walk.nobody();
-    return parts(form);
+  const refused = async (settings, reason, code, username) => {
+    const login = await configured(settings);
+    const form = await login.authenticate(username);
+    await login.assertRefused(form, [reason], code);
+    await login.assertSignedOut();
+    return inspect(form);
   };
   const kinds = ["assertion", "response", "both"];
   const [cipher] = idp.ciphers;
   return [
     ...kinds.map((sign) => [`signed ${sign}`, async () => {
-      const { response, assertion, used } = await login({ sign });
+      const { response, assertion, used } = await accepted({ sign });
       assert.deepEqual({ response, assertion }, { response: sign !== "assertion", assertion: sign !== "response" });
       assert.deepEqual([...used].sort(), ["rsa-sha256", "sha256"]);
     }]),
     ...idp.ciphers.flatMap((name) => kinds.map((sign) => [`${name}, signed ${sign}`, async () => {
-      const { response, assertion, ...found } = await login({ sign, cipher: name });
+      const { response, assertion, ...found } = await accepted({ sign, cipher: name });
       assert.deepEqual({ response, assertion }, { response: sign !== "assertion", assertion: false });
       assert.deepEqual([found.cipher, found.transport], [name, "rsa-oaep-mgf1p"]);
     }])),
     [`${idp.cbc}: refused`, async () => {
       assert.equal((await refused({ cipher: idp.cbc }, "DECRYPTION_FAILED")).cipher, idp.cbc);
     }],
-    ...idp.telling.slice(1).map((tell) => [`the address as ${tell}`, () => login({ tell })]),
+    ...idp.emailSources.slice(1).map((emailSource) => {
+      return [`the email address as ${emailSource}`, () => accepted({ emailSource })];
+    }),
     ["a wrong password, then the right one", async () => {
-      const walk = await by({});
-      const page = await walk.password(await walk.begin(), "ada", "not this one");
-      assert.ok(!page.forms.some(({ fields }) => fields.SAMLResponse), "there is an answer");
-      await walk.nobody();
-      await walk.welcome(walk.answer(await walk.password(page)));
+      const login = await configured({});
+      const page = await login.submitPassword(await login.start(), "ada", "not this one");
+      assert.ok(!page.forms.some(({ fields }) => fields.SAMLResponse), "there is a response");
+      await login.assertSignedOut();
+      await login.assertAccepted(login.responseForm(await login.submitPassword(page)));
     }],
-    ["somebody unknown here: refused", () => refused({}, "NOT_PROVISIONED", "NOT_PROVISIONED", "grace")],
-    ["the same answer twice: refused", async () => {
-      const walk = await by({});
-      const form = await walk.answered();
-      await walk.welcome(form);
-      // What binds the request to the browser is gone by then.
-      await walk.refusal(form, ["REQUEST_ALREADY_ANSWERED", "OTHER_BROWSER"]);
+    ["a user unknown to Gatehouse: refused", () => refused({}, "NOT_PROVISIONED", "NOT_PROVISIONED", "grace")],
+    ["the same response twice: refused", async () => {
+      const login = await configured({});
+      const form = await login.authenticate();
+      await login.assertAccepted(form);
+      // The first response also removed the cookie that binds the request to the browser.
+      await login.assertRefused(form, ["REQUEST_ALREADY_ANSWERED", "OTHER_BROWSER"]);
     }],
-    ["an answer to another browser: refused", async () => {
-      const form = await (await by({})).answered();
-      const other = walker();
-      await other.refusal(form, ["OTHER_BROWSER"]);
-      await other.nobody();
+    ["a response in another browser: refused", async () => {
+      const form = await (await configured({})).authenticate();
+      const other = newLogin();
+      await other.assertRefused(form, ["OTHER_BROWSER"]);
+      await other.assertSignedOut();
     }],
-    ["begun at theirs: refused", async () => {
-      const walk = await by({});
-      const form = walk.answer(await walk.password(await walk.browser.open(idp.unasked(entityId))));
-      await walk.refusal(form, ["UNSOLICITED"]);
-      await walk.nobody();
+    ["an IdP-initiated login: refused", async () => {
+      const login = await configured({});
+      const form = login.responseForm(await login.submitPassword(await login.browser.open(idp.unsolicited(entityId))));
+      await login.assertRefused(form, ["UNSOLICITED"]);
+      await login.assertSignedOut();
     }],
-    ["the announced key", () => login({ key: "second" })],
-    [`the announced key, ${cipher}`, () => login({ key: "second", cipher, sign: "assertion" })],
-    ["a key that was not announced: refused", () => refused({ key: "unknown" }, "SIGNATURE_INVALID")],
-    [`a key that was not announced, ${cipher}: refused`, () => {
+    ["the next key of the metadata", () => accepted({ key: "second" })],
+    [`the next key of the metadata, ${cipher}`, () => accepted({ key: "second", cipher, sign: "assertion" })],
+    ["a key not in the metadata: refused", () => refused({ key: "unknown" }, "SIGNATURE_INVALID")],
+    [`a key not in the metadata, ${cipher}: refused`, () => {
       return refused({ key: "unknown", cipher, sign: "assertion" }, "SIGNATURE_INVALID");
     }],
-    ["a key that was not announced: refused on a page", async () => {
-      const walk = await by({ key: "unknown" });
-      await walk.told(await walk.answered());
-      await walk.nobody();
+    ["a key not in the metadata: refused on a page", async () => {
+      const login = await configured({ key: "unknown" });
+      await login.assertRefusedOnPage(await login.authenticate());
+      await login.assertSignedOut();
     }],
-    ["the first key again", () => login({})],
+    ["the first key again", () => accepted({})],
   ];
 }
 
 async function check(kind, settings) {
   const started = Date.now();
-  const name = (who) => [who, { password: PASSWORD, email: `${who}@${kind.domain}` }];
-  const idp = await kind.start({ ...settings, people: Object.fromEntries(["ada", "grace"].map(name)) });
+  const user = (name) => [name, { password: PASSWORD, email: `${name}@${kind.domain}` }];
+  const idp = await kind.start({ ...settings, people: Object.fromEntries(["ada", "grace"].map(user)) });
   try {
-    const { id, metadata } = await house.welcome(idp);
-    await idp.meet(metadata);
-    const all = walks(idp, id, ours(metadata).entityId);
-    for (const [what, walk] of all) {
+    const { id, metadata } = await gatehouse.connect(idp);
+    await idp.register(metadata);
+    const all = cases(idp, id, parseMetadata(metadata).entityId);
+    for (const [name, run] of all) {
       try {
-        await walk();
+        await run();
       } catch (error) {
-        throw new Error(`${idp.name}, ${what}: ${error.message}\n${await idp.diary()}`, { cause: error });
+        throw new Error(`${idp.name}, ${name}: ${error.message}\n${await idp.recentLog()}`, { cause: error });
       }
-      console.log(`${idp.name}: ${what}`);
+      console.log(`${idp.name}: ${name}`);
     }
     console.log(`${idp.name}: all ${all.length} in ${((Date.now() - started) / 1000).toFixed(1)} seconds`);
   } finally {
@@ -113,7 +114,7 @@ async function check(kind, settings) {
 
 await check(SimpleSamlPhp, {
   program: process.env.SIMPLESAMLPHP,
-  settings: `${root}/bins/gatehouse/tests/peers/saml/simplesamlphp`,
+  configuration: `${root}/bins/gatehouse/tests/peers/saml/simplesamlphp`,
   folder: `${folder}/simplesamlphp`,
 });
 await check(Samlp, { folder: `${folder}/samlp` });

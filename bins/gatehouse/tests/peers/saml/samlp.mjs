@@ -1,8 +1,8 @@
-// samlp, with a page that asks for a password.
+// Runs samlp as an identity provider, with a password form.
 import { createServer } from "node:http";
 import samlp from "samlp";
 import { keys } from "./keys.mjs";
-import { ours } from "./house.mjs";
+import { parseMetadata } from "./gatehouse.mjs";
 
 const ISSUER = "urn:example:samlp";
 const CIPHERS = {
@@ -13,16 +13,16 @@ const CIPHERS = {
 
 const escaped = (text) => text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
 
-/** The page: what came with the request is kept in it. */
-function page({ SAMLRequest = "", RelayState = "" }, told = "") {
-  return `<!doctype html><title>Sign in</title><p>${told}</p><form method=post action='/sso'>
+/** Renders the sign-in form, with the SAML request in hidden fields. */
+function page({ SAMLRequest = "", RelayState = "" }, message = "") {
+  return `<!doctype html><title>Sign in</title><p>${message}</p><form method=post action='/sso'>
     <input type=hidden name=SAMLRequest value="${escaped(SAMLRequest)}">
     <input type=hidden name=RelayState value='${escaped(RelayState)}'>
     <input name="username"> <input name="password" type="password"> <input type="submit" name="go"></form>`;
 }
 
-/** Of Express, what samlp asks for. */
-async function expressed(request, response) {
+/** Adds the parts of Express that samlp uses to a request and its response; returns the path. */
+async function adaptToExpress(request, response) {
   const url = new URL(request.url, "http://localhost");
   const chunks = [];
   for await (const chunk of request) chunks.push(chunk);
@@ -42,20 +42,20 @@ export class Samlp {
   static domain = "samlp.example";
   domain = Samlp.domain;
   name = "samlp";
-  telling = ["attribute"];
+  emailSources = ["attribute"];
   ciphers = Object.keys(CIPHERS).filter((name) => name.endsWith("gcm"));
   cbc = "aes256-cbc";
-  #way = {};
-  #ours;
-  #said = [];
+  #settings = {};
+  #provider;
+  #errors = [];
 
-  /** Starts it with people: `{name: {password, email}}`. */
+  /** Starts it with these users: `{name: {password, email}}`. */
   static async start({ folder, people }) {
     const it = Object.assign(new Samlp(), { people });
     it.keys = await keys(folder, it.name);
     it.server = createServer((request, response) => {
       const failed = (error) => {
-        it.#said.push(error.stack);
+        it.#errors.push(error.stack);
         response.writeHead(500).end(error.message);
       };
       it.#answer(request, response, failed).catch(failed);
@@ -67,25 +67,25 @@ export class Samlp {
   }
 
   async #answer(request, response, failed) {
-    const path = await expressed(request, response);
+    const path = await adaptToExpress(request, response);
     const paths = { postEndpointPath: "/sso", redirectEndpointPath: "/sso" };
     if (path === "/metadata") {
       const cert = this.keys[request.query.key].cert;
       return samlp.metadata({ issuer: ISSUER, cert, ...paths })(request, response);
     }
-    const { username, password, ...asked } = { ...request.query, ...request.body };
+    const { username, password, ...fields } = { ...request.query, ...request.body };
     response.set("content-type", "text/html; charset=utf-8");
-    if (username === undefined) return response.end(page(asked));
+    if (username === undefined) return response.end(page(fields));
     const person = this.people[username];
-    if (person?.password !== password) return response.end(page(asked, "Wrong user name or password"));
+    if (person?.password !== password) return response.end(page(fields, "Wrong user name or password"));
     const name = { givenName: username, familyName: "Lovelace" };
     const user = { id: username, displayName: username, name, emails: [{ value: person.email }] };
     return samlp.auth({ ...this.#options(), getUserFromRequest: () => user })(request, response, failed);
   }
 
   #options() {
-    const { sign = "both", cipher, key = "first" } = this.#way;
-    const { entityId, acs, signing, encryption } = this.#ours;
+    const { sign = "both", cipher, key = "first" } = this.#settings;
+    const { entityId, acs, signing, encryption } = this.#provider;
     return {
       ...this.keys[key],
       issuer: ISSUER,
@@ -97,7 +97,7 @@ export class Samlp {
       sessionIndex: "_1",
       signAssertion: sign !== "response",
       signResponse: sign !== "assertion",
-      // Requests that are not signed by us are refused.
+      // Refuse requests without Gatehouse's signature.
       signingCert: signing,
       ...(cipher && {
         encryptionCert: encryption.pem,
@@ -109,31 +109,31 @@ export class Samlp {
     };
   }
 
-  /** Its metadata: it knows of one certificate only, so that what it says of the next one is put beside it. */
+  /** Returns its metadata with both signing certificates. samlp publishes one, so this adds the second. */
   async metadata() {
-    const said = async (key) => (await fetch(`${this.url}/metadata?key=${key}`)).text();
-    const [now, next] = [await said("first"), await said("second")];
+    const publish = async (key) => (await fetch(`${this.url}/metadata?key=${key}`)).text();
+    const [now, next] = [await publish("first"), await publish("second")];
     return now.replace("</KeyDescriptor>", (end) => end + next.match(/<KeyDescriptor[^]*?<\/KeyDescriptor>/)[0]);
   }
 
-  /** Takes our metadata. */
-  async meet(xml) {
-    this.#ours = ours(xml);
+  /** Registers Gatehouse by its metadata. */
+  async register(xml) {
+    this.#provider = parseMetadata(xml);
   }
 
-  /** How it answers from now on. */
-  async set(way) {
-    this.#way = way;
+  /** Changes how it answers the next logins. */
+  async configure(settings) {
+    this.#settings = settings;
   }
 
-  /** Where somebody begins who was not sent by us. */
-  unasked() {
+  /** Returns the address that starts an IdP-initiated login. */
+  unsolicited() {
     return this.service;
   }
 
-  /** What went wrong lately. */
-  async diary() {
-    return this.#said.slice(-3).join("\n");
+  /** Returns the last errors. */
+  async recentLog() {
+    return this.#errors.slice(-3).join("\n");
   }
 
   close() {

@@ -1,4 +1,4 @@
-// SimpleSAMLphp as Debian has it, served by PHP itself.
+// Runs Debian's SimpleSAMLphp with PHP's development server.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
@@ -8,8 +8,8 @@ import { keys } from "./keys.mjs";
 const MAIL = "urn:oid:0.9.2342.19200300.100.1.3";
 const ADDRESS = "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress";
 
-/** How the address is told: filters of SimpleSAMLphp, and what else its metadata of us says. */
-const TELLING = {
+/** Ways to send the email address: filters of SimpleSAMLphp, and settings of Gatehouse's metadata in it. */
+const EMAIL_SOURCES = {
   attribute: {},
   "attribute by its OID": { filters: { 10: { class: "core:AttributeMap", mail: MAIL } } },
   NameID: {
@@ -18,8 +18,8 @@ const TELLING = {
   },
 };
 
-/** The class with the one word changed: assertions are encrypted with this algorithm instead of AES-128-CBC. */
-async function otherCipher(program, cipher) {
+/** Returns the class that encrypts assertions, with this algorithm instead of AES-128-CBC. */
+async function replaceCipher(program, cipher) {
   const path = `${program}/vendor/simplesamlphp/saml2/src/SAML2/EncryptedAssertion.php`;
   const parts = (await readFile(path, "utf8")).split("new XMLSecurityKey(XMLSecurityKey::AES128_CBC)");
   assert.equal(parts.length, 2, `${path} has changed`);
@@ -30,30 +30,29 @@ export class SimpleSamlPhp {
   static domain = "simplesamlphp.example";
   domain = SimpleSamlPhp.domain;
   name = "SimpleSAMLphp";
-  /** Of all that is tried, what it can do. */
-  telling = Object.keys(TELLING);
+  emailSources = Object.keys(EMAIL_SOURCES);
   ciphers = ["aes128-gcm", "aes256-gcm"];
   cbc = "aes128-cbc";
 
-  /** Starts it with people: `{name: {password, email}}`. */
-  static async start({ program, settings, folder, people }) {
+  /** Starts it with these users: `{name: {password, email}}`. */
+  static async start({ program, configuration, folder, people }) {
     const it = Object.assign(new SimpleSamlPhp(), { program, folder });
     for (const name of ["sessions", "temp"]) await mkdir(`${folder}/${name}`, { recursive: true });
     await keys(folder, it.name);
     const known = Object.entries(people).map(([name, { password, email }]) => {
       return [`${name}:${password}`, { uid: [name], mail: [email] }];
     });
-    it.told = { people: Object.fromEntries(known) };
-    await it.set({});
-    const env = { ...process.env, SIMPLESAMLPHP_CONFIG_DIR: settings, IDP_FOLDER: folder };
-    const words = ["-d", "display_errors=0", "-S", "127.0.0.1:0", "-t", `${program}/www`];
-    it.process = spawn("php", words, { env, stdio: ["ignore", "ignore", "pipe"] });
+    it.settings = { people: Object.fromEntries(known) };
+    await it.configure({});
+    const env = { ...process.env, SIMPLESAMLPHP_CONFIG_DIR: configuration, IDP_FOLDER: folder };
+    const options = ["-d", "display_errors=0", "-S", "127.0.0.1:0", "-t", `${program}/www`];
+    it.process = spawn("php", options, { env, stdio: ["ignore", "ignore", "pipe"] });
     process.on("exit", () => it.process.kill());
-    it.said = [];
+    it.output = [];
     it.url = await new Promise((resolve, reject) => {
-      it.process.on("error", reject).on("exit", () => reject(new Error(`PHP ended: ${it.said.join("\n")}`)));
+      it.process.on("error", reject).on("exit", () => reject(new Error(`PHP ended: ${it.output.join("\n")}`)));
       createInterface({ input: it.process.stderr }).on("line", (line) => {
-        it.said.push(line);
+        it.output.push(line);
         const address = line.match(/Development Server \((http:\/\/127\.0\.0\.1:\d+)\) started/);
         if (address) resolve(address[1]);
       });
@@ -62,7 +61,6 @@ export class SimpleSamlPhp {
     return it;
   }
 
-  /** Its metadata, as it gives it to everybody. */
   async metadata() {
     const answer = await fetch(`${this.url}/saml2/idp/metadata.php`);
     const text = await answer.text();
@@ -70,41 +68,41 @@ export class SimpleSamlPhp {
     return text;
   }
 
-  /** Takes our metadata. It is read by SimpleSAMLphp itself. */
-  async meet(xml) {
+  /** Registers Gatehouse by its metadata, which SimpleSAMLphp parses. */
+  async register(xml) {
     await writeFile(`${this.folder}/service.xml`, xml);
   }
 
-  /** How it answers from now on. */
-  async set({ sign = "both", cipher, key = "first", tell = "attribute" }) {
+  /** Changes how it answers the next logins. */
+  async configure({ sign = "both", cipher, key = "first", emailSource = "attribute" }) {
     const use = { privatekey: `${key}.key`, certificate: `${key}.crt` };
     const next = { new_privatekey: "second.key", new_certificate: "second.crt" };
-    this.told.keys = key === "first" ? { ...use, ...next } : use;
-    this.told.filters = TELLING[tell].filters ?? {};
-    this.told.cipher = cipher && cipher !== this.cbc ? cipher : undefined;
-    this.told.service = {
-      // Requests that are not signed by us are refused.
+    this.settings.keys = key === "first" ? { ...use, ...next } : use;
+    this.settings.filters = EMAIL_SOURCES[emailSource].filters ?? {};
+    this.settings.cipher = cipher && cipher !== this.cbc ? cipher : undefined;
+    this.settings.service = {
+      // Refuse requests without Gatehouse's signature.
       "validate.authnrequest": true,
       "saml20.sign.assertion": sign !== "response",
       "saml20.sign.response": sign !== "assertion",
       "assertion.encryption": cipher !== undefined,
-      ...TELLING[tell].service,
+      ...EMAIL_SOURCES[emailSource].service,
     };
-    if (this.told.cipher) {
-      await writeFile(`${this.folder}/EncryptedAssertion.php`, await otherCipher(this.program, cipher));
+    if (this.settings.cipher) {
+      await writeFile(`${this.folder}/EncryptedAssertion.php`, await replaceCipher(this.program, cipher));
     }
-    await writeFile(`${this.folder}/told.json`, JSON.stringify(this.told));
+    await writeFile(`${this.folder}/settings.json`, JSON.stringify(this.settings));
   }
 
-  /** Where somebody begins who was not sent by us. */
-  unasked(entityId) {
+  /** Returns the address that starts an IdP-initiated login. */
+  unsolicited(entityId) {
     return `${this.service}?${new URLSearchParams({ spentityid: entityId })}`;
   }
 
-  /** What it wrote down lately. */
-  async diary() {
+  /** Returns the last lines of its output and log. */
+  async recentLog() {
     const log = await readFile(`${this.folder}/simplesamlphp.log`, "utf8").catch(() => "");
-    return [...this.said.slice(-5), ...log.trimEnd().split("\n").slice(-25)].join("\n");
+    return [...this.output.slice(-5), ...log.trimEnd().split("\n").slice(-25)].join("\n");
   }
 
   close() {

@@ -1,5 +1,5 @@
-# Receives webhooks by the four rules of the specification alone, in a language and with a library that nothing else
-# here uses. The same settings as the receivers of the documentation have.
+# A webhook receiver that implements only the four rules of the specification, in another language and with another
+# library than Gatehouse. It has the same settings as the receivers of the documentation.
 use strict;
 use warnings;
 use Digest::SHA qw(hmac_sha256_hex);
@@ -14,7 +14,7 @@ my $server = IO::Socket::INET->new(
 printf "listening on http://127.0.0.1:%d\n", $server->sockport;
 my %seen;
 
-# Looks at every byte, wherever the first one is that differs.
+# Compares in constant time.
 sub equal {
     my ($one, $other) = @_;
     return 0 if length $one != length $other;
@@ -44,9 +44,9 @@ sub receive {
     read $client, $body, $headers{"content-length"} // 0;
     my ($timestamp, $signature) = map { $headers{$_} // "" } qw(x-service-timestamp x-service-signature);
     if (!is_genuine($timestamp, $signature, $body)) {
-        my $told = '{"error":"the signature does not verify","code":"WEBHOOK_INVALID_SIGNATURE"}';
-        my $length = length $told;
-        print $client "HTTP/1.1 401 Unauthorized\r\nContent-Length: $length\r\nConnection: close\r\n\r\n$told";
+        my $problem = '{"error":"the signature does not verify","code":"WEBHOOK_INVALID_SIGNATURE"}';
+        my $length = length $problem;
+        print $client "HTTP/1.1 401 Unauthorized\r\nContent-Length: $length\r\nConnection: close\r\n\r\n$problem";
         return;
     }
     my $id = $headers{"x-service-event-id"};
@@ -57,9 +57,9 @@ sub receive {
 
 while (1) {
     my $client = $server->accept or next;
-    # One at a time: who opens a connection and says nothing must not hold up the others.
+    # Connections are served one at a time, so an idle one must not block the others.
     eval {
-        local $SIG{ALRM} = sub { die "nothing came\n" };
+        local $SIG{ALRM} = sub { die "timed out\n" };
         alarm 5;
         receive($client);
     };

@@ -1,13 +1,13 @@
-// Deliveries that were never sent: signed as a sender would, and changed as a forger would.
+// Builds deliveries that the server did not send: signed correctly, or forged.
 import { createHmac } from "node:crypto";
 
 const seconds = () => Math.floor(Date.now() / 1000);
 let number = 0;
 
-/** A delivery with both kinds of signature, by this secret. What is given of it stays as it is. */
+/** Returns a delivery with both kinds of signature by this secret, and this timestamp and body if given. */
 export function signed(secret, { timestamp = String(seconds()), body } = {}) {
   const id = `evt_forged${(number += 1)}`;
-  // Spaces, an escape, characters of two to four bytes and a line feed: a body that nobody writes again alike.
+  // Spaces, an escape, characters of two to four bytes and a line feed: parsing and serializing changes this body.
   body ??= Buffer.from(`{ "id" :"${id}", "note": "Zo\\u00eb, Zoë, ☃ and 🦉", "n": 1.0 }\n`);
   const bytes = Buffer.from(secret.replace("whsec_", ""), "base64");
   const hex = createHmac("sha256", secret).update(`${timestamp}.`).update(body).digest("hex");
@@ -26,7 +26,7 @@ export function signed(secret, { timestamp = String(seconds()), body } = {}) {
 const changed = (buffer, at) => Buffer.from(buffer.map((byte, index) => (index === at ? byte ^ 1 : byte)));
 const other = (text, at) => text.slice(0, at) + (text[at] === "0" ? "1" : "0") + text.slice(at + 1);
 
-/** What has to be refused: genuine deliveries, changed, or signed with what is wrong. */
+/** Returns deliveries that a receiver must refuse: genuine ones changed, or signed incorrectly. */
 export function forgeries(genuine, secret, wrong) {
   const { headers, body } = genuine;
   const with_ = (own) => ({ headers: { ...headers, ...own }, body });
@@ -58,7 +58,7 @@ export function forgeries(genuine, secret, wrong) {
     "no headers": { headers: {}, body },
     "by another secret": signed(wrong, { body }),
     "301 seconds old": signed(secret, { timestamp: String(seconds() - 301) }),
-    // A second more: time passes until the check.
+    // One second of margin, because time passes before the receiver checks it.
     "302 seconds early": signed(secret, { timestamp: String(seconds() + 302) }),
     ...Object.fromEntries(
       ["", "soon", "NaN", "Infinity", "-1"].map((time) => [`at "${time}"`, signed(secret, { timestamp: time })]),
@@ -66,7 +66,7 @@ export function forgeries(genuine, secret, wrong) {
   };
 }
 
-/** What has to be accepted: at the edges of what is. */
+/** Returns deliveries that a receiver must accept, with timestamps near both limits. */
 export function genuine(secret) {
   return {
     "signed here": signed(secret),

@@ -1,5 +1,5 @@
-// Receives webhooks with the package that Standard Webhooks publish for JavaScript. The same settings as the
-// receivers of the documentation have.
+// A webhook receiver with the JavaScript package of Standard Webhooks. It has the same settings as the receivers of the
+// documentation.
 import { createServer } from "node:http";
 import { Webhook } from "standardwebhooks";
 
@@ -19,8 +19,8 @@ const server = createServer(async (request, response) => {
   for await (const chunk of request) chunks.push(chunk);
   const body = Buffer.concat(chunks);
   if (!webhooks.some((webhook) => genuine(webhook, body, request.headers))) {
-    const told = { error: "the signature does not verify", code: "WEBHOOK_INVALID_SIGNATURE" };
-    return response.writeHead(401).end(JSON.stringify(told));
+    const problem = { error: "the signature does not verify", code: "WEBHOOK_INVALID_SIGNATURE" };
+    return response.writeHead(401).end(JSON.stringify(problem));
   }
   const id = request.headers["webhook-id"];
   if (!seen.has(id)) console.log(id);

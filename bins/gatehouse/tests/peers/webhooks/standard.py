@@ -1,6 +1,6 @@
-"""Receives webhooks with the package that Standard Webhooks publish for Python.
+"""A webhook receiver with the Python package of Standard Webhooks.
 
-The same settings as the receivers of the documentation have.
+It has the same settings as the receivers of the documentation.
 """
 
 import json
@@ -18,7 +18,7 @@ lock = threading.Lock()
 def is_genuine(webhook, body, headers):
     try:
         webhook.verify(body, headers)
-    # What is no base64, or no UTF-8, it leaves to its caller.
+    # The package does not catch the errors of invalid base64 and UTF-8.
     except Exception:
         return False
     return True
@@ -28,8 +28,8 @@ class Receiver(BaseHTTPRequestHandler):
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"]))
         if not any(is_genuine(webhook, body, dict(self.headers)) for webhook in webhooks):
-            told = {"error": "the signature does not verify", "code": "WEBHOOK_INVALID_SIGNATURE"}
-            return self.answer(401, json.dumps(told))
+            problem = {"error": "the signature does not verify", "code": "WEBHOOK_INVALID_SIGNATURE"}
+            return self.answer(401, json.dumps(problem))
         event_id = self.headers["webhook-id"]
         with lock:
             if event_id not in seen:
@@ -37,10 +37,10 @@ class Receiver(BaseHTTPRequestHandler):
                 print(event_id, flush=True)
         return self.answer(204, "")
 
-    def answer(self, status, told):
+    def answer(self, status, body):
         self.send_response(status)
         self.end_headers()
-        self.wfile.write(told.encode())
+        self.wfile.write(body.encode())
 
     def log_message(self, *_):
         pass

@@ -124,8 +124,8 @@ impl<'w> Sender<'w> {
         }
         let send = |browser: &Browser| browser.raw(&operation.method, path, kind, text);
         let answer = send(&self.world.admin);
-        let purpose = serde_json::from_str::<Value>(&answer.text).ok().and_then(|told| {
-            let purpose = told["purpose"].as_str().map(str::to_owned);
+        let purpose = serde_json::from_str::<Value>(&answer.text).ok().and_then(|body| {
+            let purpose = body["purpose"].as_str().map(str::to_owned);
             purpose.filter(|_| answer.status == 401)
         });
         let Some(purpose) = purpose else { return answer };

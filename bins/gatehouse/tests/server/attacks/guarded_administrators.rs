@@ -55,7 +55,7 @@ fn session_without_a_step_up_cannot_disable_an_administrator() {
             let answer = stolen.send("PATCH", &path, Some(&body));
             assert_eq!((answer.status, &answer.json()["active"]), (200, &json!(true)), "{body}");
         }
-        assert_eq!(server.entries(&tenant).len(), before, "nothing has changed");
+        assert_eq!(server.entries(&tenant).len(), before, "the attack recorded nothing");
         assert_eq!(stolen.send("PATCH", &path, Some(&off)).status, 200);
     });
 }
@@ -82,7 +82,7 @@ fn token_never_receives_the_link_of_an_invitation() {
                 kind_refused(&answer);
                 kind_refused(&invite("nonsense"));
                 let people = admin.get("/api/settings/users").json();
-                assert_eq!(people["users"].as_array().unwrap().len(), 1, "nobody was made");
+                assert_eq!(people["users"].as_array().unwrap().len(), 1, "no user was created");
                 assert!(answer.json()["error"].as_str().unwrap().contains("smtp_url"));
             }
         }

@@ -17,7 +17,7 @@ fn one_address_keeps_only_its_share_of_connections() {
     let mut idle: Vec<_> = (0..20).map(|_| open(address(1), server.address)).collect();
     eventually(|| idle.iter().filter(|one| has_ended(one)).count() == 12);
     for one in &mut idle[..12] {
-        assert_eq!(read_to_end(one), "", "those that were idle for the longest time are closed");
+        assert_eq!(read_to_end(one), "", "the longest idle connections are closed");
     }
     for one in &mut idle[12..] {
         one.write_all(HEALTH).unwrap();
@@ -40,7 +40,7 @@ fn connection_with_a_running_request_is_kept() {
     let anybody = Caller::anonymous(server.address);
     eventually(|| anybody.get("/metrics").text.contains("gatehouse_http_bodies_waiting 8\n"));
     let mut ninth = open(address(1), server.address);
-    assert_eq!(read_to_end(&mut ninth), "", "the new one is closed");
+    assert_eq!(read_to_end(&mut ninth), "", "the new connection is closed");
     assert!(!at_work.iter().any(has_ended));
     let closed = "gatehouse_http_connections_closed_total{reason=\"address\"} 1\n";
     assert!(anybody.get("/metrics").text.contains(closed));

@@ -15,7 +15,7 @@ fn session_of_another_issuer_survives_an_invitation_by_another_tenant() {
         assert_eq!(browser.get("/api/me").json()["id"], ada.id.as_str());
         let hostile = server.tenant("hostile");
         server.person(&hostile, "ada@example.com", Role::Member);
-        assert_eq!(browser.get("/api/me").json()["id"], ada.id.as_str(), "its row decides");
+        assert_eq!(browser.get("/api/me").json()["id"], ada.id.as_str(), "the stored user decides");
         // A token that was never used names no tenant, and two tenants have the address.
         let other = server.browser();
         other.set("authjs.session-token", &token(server, json!({ "email": "ada@example.com", "n": 2 })));

@@ -31,7 +31,7 @@ fn password_session_ends_with_sso_required() {
         assert_eq!(
             browser.post("/api/auth/sign-out", &json!({})).status,
             200,
-            "ending it is always possible"
+            "signing out is always possible"
         );
     });
 }

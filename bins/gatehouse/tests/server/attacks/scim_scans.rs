@@ -78,7 +78,7 @@ impl Scene {
     }
 
     /// Runs an attack while the other tenant repeatedly reads one user. Every read must succeed.
-    fn beside_a_neighbour<T>(&self, attack: impl FnOnce() -> T) -> T {
+    fn assert_neighbour_served<T>(&self, attack: impl FnOnce() -> T) -> T {
         let over = AtomicBool::new(false);
         std::thread::scope(|scope| {
             let reads = scope.spawn(|| {
@@ -148,7 +148,7 @@ fn filter_with_too_many_comparisons_is_refused_before_running() {
 fn search_past_its_deadline_is_stopped_and_says_what_is_indexed() {
     on_both(|scene| {
         let start = Instant::now();
-        let answer = scene.beside_a_neighbour(|| scene.attacker.post(SEARCH, &search()));
+        let answer = scene.assert_neighbour_served(|| scene.attacker.post(SEARCH, &search()));
         let took = start.elapsed();
         assert_eq!(
             (answer.status, answer.json()["scimType"].clone()),
@@ -173,7 +173,7 @@ fn third_concurrent_search_of_a_tenant_is_refused_after_waiting_a_second() {
     on_both(|scene| {
         let calm = (0..500).map(|_| scene.read()).collect();
         println!("without an attack p99 {:?}", p99(calm));
-        let answers: Vec<Answer> = scene.beside_a_neighbour(|| {
+        let answers: Vec<Answer> = scene.assert_neighbour_served(|| {
             std::thread::scope(|scope| {
                 let all: Vec<_> =
                     (0..9).map(|_| scope.spawn(|| scene.attacker.post(SEARCH, &search()))).collect();
@@ -191,7 +191,7 @@ fn third_concurrent_search_of_a_tenant_is_refused_after_waiting_a_second() {
 #[test]
 fn search_ends_when_its_client_is_gone() {
     on_both(|scene| {
-        scene.beside_a_neighbour(|| {
+        scene.assert_neighbour_served(|| {
             let all: Vec<_> = (0..9).map(|_| scene.begin()).collect();
             until("two run", || scene.running() == 2);
             let start = Instant::now();

@@ -19,9 +19,9 @@ fn elements_without_a_value_are_not_stored() {
         assert_eq!(made.status, 201, "{}", made.text);
         let path = format!("{USERS}/{}", made.json()["id"].as_str().unwrap());
         let read = || tenant.scim.get(&path).json();
-        let only_work = |told: &Value| {
-            assert_eq!(told["emails"], json!([work]), "{told}");
-            assert_eq!(told.get("phoneNumbers"), None, "{told}");
+        let only_work = |user: &Value| {
+            assert_eq!(user["emails"], json!([work]), "{user}");
+            assert_eq!(user.get("phoneNumbers"), None, "{user}");
         };
         only_work(&made.json());
         only_work(&read());

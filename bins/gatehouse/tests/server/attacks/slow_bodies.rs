@@ -180,7 +180,7 @@ fn chunks_without_end(mut stream: TcpStream) -> Duration {
         if stream.write_all(b"\r\n").is_err() {
             break;
         }
-        assert!(start.elapsed() < Duration::from_secs(20), "the server reads for ever");
+        assert!(start.elapsed() < Duration::from_secs(20), "the server never stops reading");
     }
     start.elapsed()
 }

@@ -62,7 +62,7 @@ fn slow_export_is_ended_and_the_write_ahead_log_shrinks() {
         let (_, admin) = server.signed_in(&tenant, "ada@example.com", Role::Admin);
         fill(&server, &tenant, 8_000);
         let mut stream = stalled(&server, &admin);
-        let wal_bytes = || server.figures().wal_bytes;
+        let wal_bytes = || server.pool_metrics().wal_bytes;
         let start = Instant::now();
         while wal_bytes().is_some_and(|bytes| bytes < 10 * MIB) {
             assert!(start.elapsed() < PATIENCE, "it grows: {:?}", wal_bytes());

@@ -39,7 +39,7 @@ fn reset_ends_sessions_and_the_old_password_at_once() {
         assert_eq!(redeemed, json!({ "status": "SIGNED_IN", "notice": "PASSWORD_RESET" }));
         let owner = || server.browser().sign_in(&user.email, NEW).json();
         assert_eq!(owner(), json!({ "status": "SIGNED_IN", "notice": "PASSWORD_RESET" }));
-        assert_eq!(owner(), json!({ "status": "SIGNED_IN" }), "told once");
+        assert_eq!(owner(), json!({ "status": "SIGNED_IN" }), "the owner gets the notice once");
     });
 }
 
@@ -58,8 +58,8 @@ fn one_notice_does_not_hide_another() {
         let token = link.split_once("#link=").unwrap().1;
         let body = json!({ "token": token, "password": NEW });
         assert_eq!(server.browser().post("/api/auth/links/redeem", &body).json()["notice"], "FACTORS_RESET");
-        let told: Vec<Value> =
+        let notices: Vec<Value> =
             (0..3).map(|_| server.browser().sign_in(&user.email, NEW).json()["notice"].clone()).collect();
-        assert_eq!(told, [json!("FACTORS_RESET"), json!("PASSWORD_RESET"), Value::Null]);
+        assert_eq!(notices, [json!("FACTORS_RESET"), json!("PASSWORD_RESET"), Value::Null]);
     });
 }

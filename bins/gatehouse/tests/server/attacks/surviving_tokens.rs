@@ -115,7 +115,7 @@ fn token_that_writes_needs_a_recent_sign_in_or_step_up() {
         for scope in ["write:profile", "write:hcm"] {
             is(&ask(scope), 401, "REAUTH_REQUIRED");
         }
-        assert_eq!(ask("read:hcm").status, 200, "reading asks for nothing");
+        assert_eq!(ask("read:hcm").status, 200, "creating a read-only token needs no step-up");
         // A step-up for any purpose counts, consumed or not.
         server.proof(&left_open, "PAYROLL_SEAL");
         assert_eq!(ask("write:profile").status, 200);
@@ -132,7 +132,7 @@ fn policy_limits_new_and_existing_tokens() {
         let (user, browser) = server.signed_in(&tenant, "ada@example.com", Role::Member);
         let (old, _) = mint(server, &browser, &["read:profile", "read:hcm"]);
         let mut policy = admin.get("/api/settings/sign-in-policy").json();
-        assert_eq!(policy.get("pat"), None, "nothing is set");
+        assert_eq!(policy.get("pat"), None, "no limits are set");
         let put = |policy: &Value| {
             server.proved(&admin, "SIGN_IN_POLICY_CHANGE").put("/api/settings/sign-in-policy", policy)
         };

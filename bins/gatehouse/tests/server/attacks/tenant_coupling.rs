@@ -48,7 +48,7 @@ fn account_with_another_password_does_not_see_the_right_one() {
         let browser = from("198.51.100.1");
         assert_eq!(browser.sign_in(VICTIM, victim.password).json()["status"], "SIGNED_IN");
         assert_eq!(browser.get("/api/me").json()["tenant"]["slug"], "corp");
-        assert_eq!(sign_ins(server, &hostile), 0, "another tenant's account was meant");
+        assert_eq!(sign_ins(server, &hostile), 0, "only the other tenant records the sign-in");
         // If no password matches, every tenant with such an account records the attempt.
         assert_eq!(browser.sign_in(VICTIM, "wrong").status, 401);
         assert_eq!(sign_ins(server, &hostile), 1);
@@ -67,7 +67,11 @@ fn known_addresses_stay_protected() {
         for host in 1..=49 {
             assert_eq!(from(&format!("203.0.113.{host}")).sign_in(VICTIM, "wrong").status, 401, "{host}");
         }
-        assert_eq!(from("203.0.113.50").sign_in(VICTIM, "wrong").status, 429, "strangers are locked out");
+        assert_eq!(
+            from("203.0.113.50").sign_in(VICTIM, "wrong").status,
+            429,
+            "unknown addresses are locked out"
+        );
         assert_eq!(known.sign_in(VICTIM, victim.password).status, 200, "the victim is not");
     });
 }

@@ -19,14 +19,14 @@ fn while_waiting(
     change: impl Fn(&mut Person) + Send + 'static,
     act: impl Fn() -> (u16, serde_json::Value),
 ) -> (u16, serde_json::Value) {
-    let (held, holds) = oneshot::channel();
+    let (locked, is_locked) = oneshot::channel();
     let (release, released) = oneshot::channel::<()>();
     let user = user.parse().unwrap();
     std::thread::scope(|scope| {
         let other = scope.spawn(move || {
             server.write(&tenant.id, async move |ctx, tx| {
                 credentials::SignInStore::sign_in_policy_to_change(tx).await?;
-                held.send(()).unwrap();
+                locked.send(()).unwrap();
                 let _asked = released.await;
                 let before = tx.person(&user).await?.unwrap();
                 let mut after = Person { updated_at: ctx.now, ..before.clone() };
@@ -34,7 +34,7 @@ fn while_waiting(
                 tx.update_person(&before, &after).await
             });
         });
-        holds.blocking_recv().unwrap();
+        is_locked.blocking_recv().unwrap();
         scope.spawn(|| {
             eventually(|| server.waiting_for_locks() > 0);
             release.send(()).unwrap();

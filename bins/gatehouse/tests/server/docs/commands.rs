@@ -102,11 +102,11 @@ fn try_page(path: &Path) -> Result<String, String> {
         .output()
         .unwrap();
     drop(server);
-    let (said, problem) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     if output.status.success() {
-        return Ok(said.into_owned());
+        return Ok(stdout.into_owned());
     }
-    Err(format!("== {}\n{script}\n-- output --\n{said}\n-- errors --\n{problem}", path.display()))
+    Err(format!("== {}\n{script}\n-- output --\n{stdout}\n-- errors --\n{stderr}", path.display()))
 }
 
 fn try_all(pages: &[PathBuf]) {
@@ -128,7 +128,7 @@ fn commands_of_the_start_pages_work() {
 
 #[test]
 fn commands_of_the_readme_work() {
-    let said = try_page(&root().join("README.md")).unwrap();
+    let output = try_page(&root().join("README.md")).unwrap();
     for expected in [
         "\"userName\":\"ada@example.com\"",
         "\"totalResults\":1",
@@ -137,6 +137,6 @@ fn commands_of_the_readme_work() {
         "\"displayName\":\"Engines\"",
         "invalidFilter",
     ] {
-        assert!(said.contains(expected), "{expected} is not in\n{said}");
+        assert!(output.contains(expected), "{expected} is not in\n{output}");
     }
 }

@@ -19,7 +19,7 @@ fn the_copied_database_works_and_verifies() {
     let user = json!({ "userName": "ada@example.com", "displayName": name });
     let created = scim.post("/api/scim/v2/Users", &user);
     assert_eq!(created.status, 201, "{}", created.text);
-    assert_eq!(server.terminate().0, Some(0), "a server that ends seals what waits");
+    assert_eq!(server.terminate().0, Some(0), "the server seals pending entries at shutdown");
 
     let mut postgres = Process::on(Kind::Postgres, &[]);
     let secrets = std::fs::read_to_string(sqlite.path().join("data/secrets.toml")).unwrap();

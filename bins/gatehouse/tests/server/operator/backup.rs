@@ -58,7 +58,7 @@ fn during_writes(process: &Process, token: &str, back_up: impl FnOnce()) -> Vec<
 }
 
 /// Reads users and their creation entries with the database's own client.
-fn books(database: &str) -> Vec<String> {
+fn count_rows(database: &str) -> Vec<String> {
     let query = "SELECT (SELECT count(*) FROM users), \
                  (SELECT count(*) FROM audit_entries WHERE action = 'ACCOUNT_USER_CREATED')";
     let (program, words) = match database.strip_prefix("sqlite:") {
@@ -76,9 +76,9 @@ fn books(database: &str) -> Vec<String> {
 }
 
 /// Checks that the restored server has these users, with as many entries, and is healthy.
-fn is_whole(restored: &Process, database: &str, token: &str, ids: &[String]) {
-    let counts = books(database);
-    assert_eq!(counts[0], counts[1], "as many entries as people");
+fn assert_complete(restored: &Process, database: &str, token: &str, ids: &[String]) {
+    let counts = count_rows(database);
+    assert_eq!(counts[0], counts[1], "one entry per user");
     assert!(counts[0].parse::<usize>().unwrap() >= ids.len());
     assert!(restored.run(&["doctor"]).status.success(), "{:?}", restored.run(&["doctor"]));
     assert_eq!(restored.json(&["migrate"]), json!({ "applied": [] }));
@@ -87,7 +87,7 @@ fn is_whole(restored: &Process, database: &str, token: &str, ids: &[String]) {
     for id in ids {
         assert_eq!(scim.get(&format!("{USERS}/{id}")).status, 200, "{id}");
     }
-    assert_eq!(scim.post(USERS, &json!({ "userName": "after" })).status, 201, "and it goes on");
+    assert_eq!(scim.post(USERS, &json!({ "userName": "after" })).status, 201, "the server continues");
 }
 
 fn copy(from: &Process, to: &Process, name: &str) {
@@ -105,13 +105,16 @@ fn sqlite_backup_during_writes_is_complete() {
     let before = during_writes(&process, &token, || {
         assert!(process.json(&["backup", "--to", &to])["bytes"].as_u64().unwrap() > 10_000);
     });
-    assert!(process.refused(&["backup", "--to", &to]).1.contains("exists"), "nothing is written over");
+    assert!(
+        process.refused(&["backup", "--to", &to]).1.contains("exists"),
+        "existing files are not overwritten"
+    );
 
     let restored = Process::on(Kind::Sqlite, &[]);
     copy(&process, &restored, "secrets.toml");
     std::fs::copy(&copied, restored.path().join("data/gatehouse.db")).unwrap();
     let database = format!("sqlite:{}", restored.path().join("data/gatehouse.db").display());
-    is_whole(&restored, &database, &token, &before);
+    assert_complete(&restored, &database, &token, &before);
 }
 
 #[test]
@@ -134,5 +137,5 @@ fn postgresql_backup_during_writes_is_complete() {
     let empty = runtime.block_on(TestDatabase::empty());
     restored.set("GATEHOUSE_DATABASE_URL", &empty);
     run("pg_restore", &["--no-owner", "--exit-on-error", "--dbname", &empty], &dump);
-    is_whole(&restored, &empty, &token, &before);
+    assert_complete(&restored, &empty, &token, &before);
 }

@@ -63,5 +63,5 @@ fn two_hundred_concurrent_sign_ins_succeed() {
         p99(busy.clone()),
         busy.len()
     );
-    assert!(busy.len() >= 10, "others were served meanwhile");
+    assert!(busy.len() >= 10, "other requests were served meanwhile");
 }

@@ -21,7 +21,7 @@ fn doctor(process: &Process) -> (i32, Vec<(String, String, String)>) {
 }
 
 /// Does the same without checks that depend on the machine of the test.
-fn sickness(process: &Process) -> (i32, Vec<(String, String, String)>) {
+fn failed_checks(process: &Process) -> (i32, Vec<(String, String, String)>) {
     let (code, mut bad) = doctor(process);
     bad.retain(|(check, _, says)| check != "open files" && !says.contains("fsync"));
     (code, bad)
@@ -31,10 +31,10 @@ fn sickness(process: &Process) -> (i32, Vec<(String, String, String)>) {
 fn healthy_installation_passes_before_and_after_its_first_start() {
     for kind in Kind::ALL {
         let process = Process::on(kind, &[]);
-        assert_eq!(sickness(&process), (0, Vec::new()), "new");
+        assert_eq!(failed_checks(&process), (0, Vec::new()), "new");
         process.tenant("acme");
         let server = process.serve();
-        assert_eq!(sickness(&process), (0, Vec::new()), "running");
+        assert_eq!(failed_checks(&process), (0, Vec::new()), "running");
         drop(server);
         let lines = String::from_utf8(process.run(&["doctor"]).stdout).unwrap();
         assert!(lines.lines().all(|line| line.starts_with("ok ") || line.starts_with("warn")), "{lines}");
@@ -48,7 +48,7 @@ fn problems_are_reported_with_a_remedy() {
     drop(process.serve());
     let secrets = process.path().join("data/secrets.toml");
     std::fs::set_permissions(&secrets, std::fs::Permissions::from_mode(0o644)).unwrap();
-    let (code, bad) = sickness(&process);
+    let (code, bad) = failed_checks(&process);
     assert_eq!((code, bad.len()), (0, 2), "{bad:?}");
     assert!(
         bad[0].2.ends_with("secrets.toml is accessible to all users of this machine (644). Run chmod 600")
@@ -57,17 +57,17 @@ fn problems_are_reported_with_a_remedy() {
 
     process.set("GATEHOUSE_TLS_CERT", "none.pem");
     process.set("GATEHOUSE_TLS_KEY", "none.pem");
-    let (code, bad) = sickness(&process);
+    let (code, bad) = failed_checks(&process);
     let failed: Vec<_> = bad.iter().filter(|(_, status, _)| status == "fail").collect();
     assert!(code == 1 && failed[0].2.contains("tls_cert: none.pem"), "{bad:?}");
 
     process.set("GATEHOUSE_ATTESTATION_METADATA", "none.jwt");
-    let (code, bad) = sickness(&process);
+    let (code, bad) = failed_checks(&process);
     let says = |words: &str| bad.iter().any(|(_, status, says)| status == "fail" && says.contains(words));
     assert!(code == 1 && says("attestation_metadata: none.jwt: No such file"), "{bad:?}");
 
     process.set("GATEHOUSE_BIND", "here");
-    let (code, bad) = sickness(&process);
+    let (code, bad) = failed_checks(&process);
     assert!(code == 1 && bad[0].2.starts_with("bind (GATEHOUSE_BIND): write an address"), "{bad:?}");
 }
 
@@ -85,7 +85,7 @@ fn damaged_database_file_is_reported() {
     let (from, to) = (bytes.len() / 3, bytes.len() / 2);
     bytes[from..to].fill(0xa5);
     std::fs::write(&path, bytes).unwrap();
-    let (code, bad) = sickness(&process);
+    let (code, bad) = failed_checks(&process);
     assert_eq!(code, 1, "{bad:?}");
     assert!(bad.iter().any(|(check, status, _)| check == "database" && status == "fail"), "{bad:?}");
 }
@@ -94,10 +94,10 @@ fn damaged_database_file_is_reported() {
 fn unreachable_or_unmigrated_database_is_reported() {
     let mut process = Process::on(Kind::Postgres, &[]);
     process.set("GATEHOUSE_DATABASE_URL", "postgres://gatehouse@127.0.0.1:1/none");
-    let (code, bad) = sickness(&process);
+    let (code, bad) = failed_checks(&process);
     assert!(code == 1 && bad[0].0 == "database", "{bad:?}");
     process.set("GATEHOUSE_DATABASE_URL", &store::testing::cluster());
-    let (code, bad) = sickness(&process);
+    let (code, bad) = failed_checks(&process);
     assert!(code == 1 && bad[0].2.contains("Run gatehouse migrate"), "{bad:?}");
 }
 
@@ -128,9 +128,9 @@ fn missing_or_unknown_audit_log_triggers_are_reported() {
                 )
             }
         };
-        assert_eq!(sickness(&process), (0, Vec::new()));
+        assert_eq!(failed_checks(&process), (0, Vec::new()));
         let says = |words: &str| {
-            let (code, bad) = sickness(&process);
+            let (code, bad) = failed_checks(&process);
             let is_said = bad.iter().any(|(check, status, says)| {
                 check == "audit log" && status == "fail" && says.contains(words)
             });

@@ -40,18 +40,18 @@ fn visitors(address: SocketAddr, answered: &AtomicUsize) {
         match TcpStream::connect(address) {
             // Reset: the listener was closed during the handshake.
             Err(error) if error.kind() == ErrorKind::ConnectionReset => {
-                assert!(TcpStream::connect(address).is_err(), "cut off while somebody listens");
+                assert!(TcpStream::connect(address).is_err(), "refused while the server still listened");
                 return;
             }
             Err(error) => {
-                assert_eq!(error.kind(), ErrorKind::ConnectionRefused, "nobody listens any more");
+                assert_eq!(error.kind(), ErrorKind::ConnectionRefused, "the port is closed");
                 return;
             }
             Ok(mut stream) => {
                 let head = ask(&mut stream, "/api/developers/openapi.json");
                 // A connection that the kernel accepted at the moment of closing, but the server did not, is reset.
                 let Some(head) = head else {
-                    assert!(TcpStream::connect(address).is_err(), "cut off while somebody listens");
+                    assert!(TcpStream::connect(address).is_err(), "refused while the server still listened");
                     return;
                 };
                 assert!(head.starts_with("HTTP/1.1 405"), "{head}");
@@ -85,22 +85,22 @@ fn clients_in_progress_are_served_during_shutdown() {
         std::thread::scope(|scope| {
             let all: Vec<_> = (0..2).map(|_| scope.spawn(|| visitors(address, &answered))).collect();
             super::until("visitors come", Duration::from_secs(30), || answered.load(Ordering::Relaxed) > 20);
-            let told = Instant::now();
+            let started = Instant::now();
             server.ask_to_end();
             super::until("it is not ready", DRAIN, || caller.get("/readyz").status == 503);
             assert_eq!(caller.get("/readyz").json()["status"], "draining");
             assert_eq!(caller.get("/healthz").status, 200);
             let answer = caller.get(PUBLIC);
             assert_eq!((answer.status, answer.header("connection")), (200, "close"));
-            assert!(told.elapsed() < DRAIN, "all this while it drains");
+            assert!(started.elapsed() < DRAIN, "the server still drains");
             // The kept-alive connection gets one more response, with `Connection: close`.
             assert!(ask(&mut kept, "/healthz").unwrap().to_lowercase().contains("connection: close"));
             for visitor in all {
                 visitor.join().unwrap();
             }
-            assert!(told.elapsed() >= DRAIN, "requests were taken all that time");
+            assert!(started.elapsed() >= DRAIN, "the server accepts requests until the drain period ends");
         });
-        assert!(server.child.try_wait().unwrap().is_none(), "it waits for the change");
+        assert!(server.child.try_wait().unwrap().is_none(), "the server waits for the running request");
         assert!(!server.log().contains("ERROR"), "{}", server.log());
         late.write_all(body.as_bytes()).unwrap();
         assert!(head(&mut late).unwrap().starts_with("HTTP/1.1 201"));
@@ -118,7 +118,7 @@ fn idle_connections_do_not_delay_shutdown() {
     let (code, took) = server.terminate();
     assert_eq!(code, Some(0));
     assert!(took < Duration::from_secs(8), "{took:?}");
-    assert_eq!(head(&mut idle), None, "it is closed");
+    assert_eq!(head(&mut idle), None, "the idle connection is closed");
 }
 
 #[test]

@@ -32,7 +32,7 @@ fn older_key_verifies_until_it_is_retired() {
     let before = cursor(&next(&scim, "").1);
     let other = process.tenant("other");
     let other = Caller::anonymous(server.address).bearer(&other);
-    assert_eq!(next(&other, &before).1["scimType"], "invalidCursor", "it is another tenant's");
+    assert_eq!(next(&other, &before).1["scimType"], "invalidCursor", "the cursor belongs to another tenant");
 
     let rotated = process.json(&["keys", "rotate"]);
     let (newest, oldest) = (&rotated["masterKey"]["verify"][0], &rotated["masterKey"]["verify"][1]);
@@ -41,7 +41,7 @@ fn older_key_verifies_until_it_is_retired() {
         key_of(&cursor(&next(&scim, "").1)) == newest.as_str().unwrap()
     });
     let (status, page) = next(&scim, &before);
-    assert_eq!(status, 200, "what the old key signed is good");
+    assert_eq!(status, 200, "signatures of the old key are still valid");
     assert_eq!(key_of(&cursor(&page)), newest.as_str().unwrap());
 
     process.json(&["keys", "retire", "--only", "master-key"]);
@@ -79,12 +79,12 @@ fn rotation_changes_no_other_secret() {
     let (auth, master) = (kept("auth_secret"), kept("master_key"));
     process.set("GATEHOUSE_AUTH_SECRET", "q3LZ8Fj0yD1uWm7xTnB5cKe9RsAhVgPi");
     process.json(&["keys", "rotate", "--only", "master-key"]);
-    assert_eq!(kept("auth_secret"), auth, "what is kept is kept, whatever is in force");
+    assert_eq!(kept("auth_secret"), auth, "stored secrets do not change");
     assert_ne!(kept("master_key"), master);
     // Only one rotation at a time.
     std::fs::write(process.path().join("data/secrets.toml.new"), "").unwrap();
-    let (_, said) = process.refused(&["keys", "rotate", "--only", "master-key"]);
-    assert!(said.contains("another rotation is running"), "{said}");
+    let (_, problem) = process.refused(&["keys", "rotate", "--only", "master-key"]);
+    assert!(problem.contains("another rotation is running"), "{problem}");
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn broken_key_file_is_reported_without_its_content() {
     let text = std::fs::read_to_string(&path).unwrap();
     std::fs::write(&path, text.replace("\"\nmaster", "\nmaster")).unwrap();
     // The server may read the file while it is written, and report another problem first.
-    super::until("the problem is said", Duration::from_secs(5), || {
+    super::until("the problem is logged", Duration::from_secs(5), || {
         server
             .log()
             .lines()
@@ -105,7 +105,7 @@ fn broken_key_file_is_reported_without_its_content() {
     let secret = text.split('"').nth(1).unwrap();
     assert!(!server.log().contains(secret), "{}", server.log());
     std::fs::write(&path, text).unwrap();
-    assert_eq!(Caller::anonymous(server.address).get("/readyz").status, 200, "those known go on");
+    assert_eq!(Caller::anonymous(server.address).get("/readyz").status, 200, "the known keys remain in use");
 }
 
 #[test]
@@ -135,15 +135,15 @@ fn keys_in_variables_are_refused_and_printed_on_request() {
     let mut process = Process::on(Kind::Sqlite, &[]);
     process.set("GATEHOUSE_AUTH_SECRET", "q3LZ8Fj0yD1uWm7xTnB5cKe9RsAhVgPi");
     process.set("GATEHOUSE_MASTER_KEY", "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=");
-    let (code, said) = process.refused(&["keys", "rotate"]);
+    let (code, problem) = process.refused(&["keys", "rotate"]);
     assert_eq!(code, 1);
-    assert!(said.contains("auth_secret is set by a variable") && said.contains("--print"), "{said}");
+    assert!(problem.contains("auth_secret is set by a variable") && problem.contains("--print"), "{problem}");
     let printed = process.json(&["keys", "rotate", "--print"]);
     assert!(printed["authSecret"].as_str().unwrap().ends_with(",q3LZ8Fj0yD1uWm7xTnB5cKe9RsAhVgPi"));
-    let (_, said) = process.refused(&["keys", "retire", "--only", "auth-secret", "--print"]);
-    insta::assert_snapshot!(said, @"gatehouse: auth_secret: has only one key");
-    let (code, said) = process.refused(&["keys", "retire", "--print"]);
-    assert!(code == 2 && said.contains("--only <ONLY>"), "without --only it could retire both: {said}");
+    let (_, problem) = process.refused(&["keys", "retire", "--only", "auth-secret", "--print"]);
+    insta::assert_snapshot!(problem, @"gatehouse: auth_secret: has only one key");
+    let (code, problem) = process.refused(&["keys", "retire", "--print"]);
+    assert!(code == 2 && problem.contains("--only <ONLY>"), "without --only it could retire both: {problem}");
     let listed = process.run(&["keys", "list"]);
     let listed = String::from_utf8(listed.stdout).unwrap();
     assert!(!listed.contains("q3LZ8F") && !listed.contains("AAECAw"), "{listed}");

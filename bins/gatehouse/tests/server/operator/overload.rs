@@ -16,7 +16,7 @@ const USERS: &str = "/api/scim/v2/Users";
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Returns the value of a metric, by name and labels.
-fn figure(anybody: &Caller, name: &str) -> f64 {
+fn metric_value(anybody: &Caller, name: &str) -> f64 {
     let text = anybody.get("/metrics").text;
     let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ').map(str::to_owned));
     line.unwrap_or_else(|| panic!("{name} is not in\n{text}")).parse().unwrap()
@@ -31,10 +31,10 @@ impl Lock {
         psql.args(["-qAt", &process.database_url()]).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut psql = psql.spawn().unwrap();
         let mut input = psql.stdin.take().unwrap();
-        input.write_all(b"BEGIN; LOCK TABLE users;\n\\echo held\n").unwrap();
-        let mut said = String::new();
-        BufReader::new(psql.stdout.as_mut().unwrap()).read_line(&mut said).unwrap();
-        assert_eq!(said, "held\n");
+        input.write_all(b"BEGIN; LOCK TABLE users;\n\\echo locked\n").unwrap();
+        let mut first_line = String::new();
+        BufReader::new(psql.stdout.as_mut().unwrap()).read_line(&mut first_line).unwrap();
+        assert_eq!(first_line, "locked\n");
         psql.stdin = Some(input);
         Self(psql)
     }
@@ -56,18 +56,18 @@ fn excess_requests_are_refused_at_once_and_probes_are_answered() {
     let scim = anybody.bearer(&token);
     let lock = Lock::on(&process);
     std::thread::scope(|scope| {
-        let held = scope.spawn(|| scim.post(USERS, &ada()));
+        let slow = scope.spawn(|| scim.post(USERS, &ada()));
         super::until("the slot is taken", PATIENCE, || {
-            figure(&anybody, "gatehouse_http_requests_working") >= 1.0
+            metric_value(&anybody, "gatehouse_http_requests_working") >= 1.0
         });
         let refused = scim.get(USERS);
         assert_eq!((refused.status, refused.header("retry-after")), (503, "1"));
-        assert_eq!(refused.json()["status"], json!("503"), "in SCIM's shape");
+        assert_eq!(refused.json()["status"], json!("503"), "a SCIM error");
         assert_eq!(anybody.get("/healthz").status, 200);
         assert_eq!(anybody.get("/readyz").status, 200);
-        assert!(figure(&anybody, "gatehouse_http_requests_refused_total") >= 1.0);
+        assert!(metric_value(&anybody, "gatehouse_http_requests_refused_total") >= 1.0);
         drop(lock);
-        assert_eq!(held.join().unwrap().status, 201, "what was admitted is answered");
+        assert_eq!(slow.join().unwrap().status, 201, "admitted requests are answered");
     });
     assert_eq!(scim.get(USERS).status, 200);
 }
@@ -93,17 +93,17 @@ fn slow_bodies_do_not_block_others_and_are_limited_per_address() {
     for number in 1..=16 {
         slow.push(begin());
         super::until("it waits for its body", PATIENCE, || {
-            figure(&anybody, "gatehouse_http_requests_in_flight") >= f64::from(number) + 1.0
+            metric_value(&anybody, "gatehouse_http_requests_in_flight") >= f64::from(number) + 1.0
         });
     }
     assert_eq!(anybody.bearer(&token).get(USERS).status, 200);
     let mut answer = String::new();
     BufReader::new(begin()).read_line(&mut answer).unwrap();
-    assert!(answer.starts_with("HTTP/1.1 429"), "one address has its bound: {answer}");
+    assert!(answer.starts_with("HTTP/1.1 429"), "one address is limited: {answer}");
     super::until("the waiting bodies are counted", PATIENCE, || {
-        figure(&anybody, "gatehouse_http_bodies_waiting") >= 16.0
+        metric_value(&anybody, "gatehouse_http_bodies_waiting") >= 16.0
     });
-    assert!(figure(&anybody, "gatehouse_http_bodies_refused_total{reason=\"address\"}") >= 1.0);
+    assert!(metric_value(&anybody, "gatehouse_http_bodies_refused_total{reason=\"address\"}") >= 1.0);
     drop(slow);
 }
 
@@ -119,11 +119,11 @@ fn requests_waiting_for_the_database_are_in_the_metrics() {
     std::thread::scope(|scope| {
         let all: Vec<_> = (0..3).map(|_| scope.spawn(|| scim.get(USERS))).collect();
         super::until("two wait for the one connection", PATIENCE, || {
-            figure(&anybody, "gatehouse_database_waiting{for=\"connection\"}") >= 2.0
+            metric_value(&anybody, "gatehouse_database_waiting{for=\"connection\"}") >= 2.0
         });
-        assert!(figure(&anybody, "gatehouse_database_oldest_wait_seconds{for=\"connection\"}") > 0.0);
+        assert!(metric_value(&anybody, "gatehouse_database_oldest_wait_seconds{for=\"connection\"}") > 0.0);
         super::until("the connection is open", PATIENCE, || {
-            figure(&anybody, "gatehouse_database_connections{state=\"busy\"}") >= 1.0
+            metric_value(&anybody, "gatehouse_database_connections{state=\"busy\"}") >= 1.0
         });
         drop(lock);
         for one in all {

@@ -25,10 +25,10 @@ fn done(url: &str, words: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }
 
-fn refused(url: &str, statement: &str, says: &str) {
+fn refused(url: &str, statement: &str, expected: &str) {
     let output = psql(url, &["-c", statement]);
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(!output.status.success() && said.contains(says), "{statement}: {said}");
+    let problem = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && problem.contains(expected), "{statement}: {problem}");
 }
 
 fn as_role(url: &str, role: &str) -> String {
@@ -159,8 +159,8 @@ fn servers_role_cannot_change_the_audit_log() {
     assert_eq!(process.json(&drop_old)["dropped"], 0);
     process.set("GATEHOUSE_DATABASE_URL", &by_app);
     let newest = by.get("/api/settings/audit-log?action=ACCOUNT_AUDIT_ENTRIES_DROPPED").json();
-    let said: &Value = &newest["entries"][0]["metadata"];
-    assert_eq!(said, &json!({ "fromSequence": 0, "beforeSequence": 256 }));
+    let metadata: &Value = &newest["entries"][0]["metadata"];
+    assert_eq!(metadata, &json!({ "fromSequence": 0, "beforeSequence": 256 }));
 
     nobody_can(&owner);
     let before = size();

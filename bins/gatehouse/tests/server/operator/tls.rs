@@ -50,10 +50,10 @@ fn certificate_is_served_and_reloaded_while_the_server_runs() {
     assert_eq!(curl(&old, port, "/healthz"), None);
 
     std::fs::write(process.path().join("cert.pem"), "nonsense").unwrap();
-    super::until("the problem is said", Duration::from_secs(5), || server.log().contains("cannot be used"));
-    assert!(curl(&root, port, "/healthz").is_some(), "the one known goes on");
-    let figures = curl(&root, port, "/metrics").unwrap();
-    assert!(figures.contains("gatehouse_tls_certificate_ends_timestamp_seconds "), "{figures}");
+    super::until("the problem is logged", Duration::from_secs(5), || server.log().contains("cannot be used"));
+    assert!(curl(&root, port, "/healthz").is_some(), "the known certificate remains in use");
+    let metrics = curl(&root, port, "/metrics").unwrap();
+    assert!(metrics.contains("gatehouse_tls_certificate_ends_timestamp_seconds "), "{metrics}");
     assert_eq!(server.terminate().0, Some(0));
 }
 
@@ -66,8 +66,8 @@ fn unusable_certificate_prevents_the_start() {
     process.set("GATEHOUSE_TLS_KEY", "other.pem");
     assert!(process.refused(&["serve"]).1.contains("other.pem"));
     std::fs::write(process.path().join("other.pem"), server_certificate().1).unwrap();
-    let (_, said) = process.refused(&["serve"]);
-    assert!(said.contains("tls_key: other.pem: "), "a key of another certificate: {said}");
+    let (_, problem) = process.refused(&["serve"]);
+    assert!(problem.contains("tls_key: other.pem: "), "a key of another certificate: {problem}");
 }
 
 #[test]

@@ -23,7 +23,7 @@ fn trace_is_continued_or_started_and_logged() {
     let continued = anybody.with("traceparent", &parent).get(PATH);
     let response = continued.header("traceresponse");
     assert!(response.starts_with(&format!("00-{TRACE}-")) && response.ends_with("-01"), "{response}");
-    assert!(!response.contains("00f067aa0ba902b7"), "our own part of it");
+    assert!(!response.contains("00f067aa0ba902b7"), "the parent ID is the server's own");
     let begun = anybody.with("traceparent", "nonsense").get(PATH);
     assert!(!begun.header("traceresponse").contains(TRACE));
     anybody.with("traceparent", &parent).with("traceparent", &parent).get(PATH);
@@ -33,7 +33,7 @@ fn trace_is_continued_or_started_and_logged() {
     assert_eq!(lines[0]["trace_id"], TRACE);
     assert_eq!(lines[0]["request_id"], continued.header("x-request-id"));
     assert_eq!(lines[1]["trace_id"], begun.header("traceresponse")[3..35]);
-    assert_ne!(lines[2]["trace_id"], TRACE, "two parents are none");
+    assert_ne!(lines[2]["trace_id"], TRACE, "two parents are ignored");
     assert!(lines[3]["tenant"].as_str().unwrap().starts_with("ten_"));
 }
 
@@ -68,7 +68,7 @@ fn spans_reach_a_collector() {
     let holds = |part: &[u8]| body.windows(part.len()).any(|window| window == part);
     let trace = data_encoding::HEXLOWER.decode(TRACE.as_bytes()).unwrap();
     assert!(holds(&trace) && holds(b"GET /api/developers/events.json") && holds(b"gatehouse"));
-    assert!(!holds(&[0xaa; 16]), "nobody asked to record that one");
+    assert!(!holds(&[0xaa; 16]), "an unsampled trace is not exported");
 }
 
 #[cfg(not(feature = "otlp"))]

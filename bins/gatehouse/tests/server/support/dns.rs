@@ -8,7 +8,7 @@ use std::{
 
 /// The response for a name.
 #[derive(Clone)]
-enum Told {
+enum Records {
     Texts(Vec<String>),
     Failure,
 }
@@ -17,13 +17,13 @@ enum Told {
 #[derive(Clone)]
 pub(crate) struct DnsServer {
     pub(crate) address: SocketAddr,
-    told: Arc<Mutex<BTreeMap<String, Told>>>,
+    records: Arc<Mutex<BTreeMap<String, Records>>>,
 }
 
 impl DnsServer {
     pub(crate) fn start() -> Self {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
-        let server = Self { address: socket.local_addr().unwrap(), told: Arc::default() };
+        let server = Self { address: socket.local_addr().unwrap(), records: Arc::default() };
         let shared = server.clone();
         std::thread::spawn(move || {
             let mut packet = [0; 4096];
@@ -38,12 +38,12 @@ impl DnsServer {
     /// Sets the TXT records of a name.
     pub(crate) fn set(&self, name: &str, texts: &[&str]) {
         let texts = texts.iter().map(ToString::to_string).collect();
-        self.told.lock().unwrap().insert(name.to_owned(), Told::Texts(texts));
+        self.records.lock().unwrap().insert(name.to_owned(), Records::Texts(texts));
     }
 
     /// Makes lookups of a name fail.
     pub(crate) fn fail(&self, name: &str) {
-        self.told.lock().unwrap().insert(name.to_owned(), Told::Failure);
+        self.records.lock().unwrap().insert(name.to_owned(), Records::Failure);
     }
 
     /// Builds a response (RFC 1035): the question and the records.
@@ -54,11 +54,11 @@ impl DnsServer {
             labels.push(String::from_utf8_lossy(&question[at + 1..end]).to_lowercase());
             at = end;
         }
-        let told = self.told.lock().unwrap().get(&labels.join(".")).cloned();
-        let (code, texts) = match told {
+        let records = self.records.lock().unwrap().get(&labels.join(".")).cloned();
+        let (code, texts) = match records {
             None => (3, Vec::new()),
-            Some(Told::Failure) => (2, Vec::new()),
-            Some(Told::Texts(texts)) => (0, texts),
+            Some(Records::Failure) => (2, Vec::new()),
+            Some(Records::Texts(texts)) => (0, texts),
         };
         let mut answer = question[..at + 5].to_vec();
         answer[2..4].copy_from_slice(&[0x81, 0x80 | code]);

@@ -21,7 +21,7 @@ impl MailServer {
             for connection in listener.incoming().flatten() {
                 let given = given.clone();
                 std::thread::spawn(move || {
-                    converse(connection, &mut |message| {
+                    serve_smtp(connection, &mut |message| {
                         let _gone = given.send(message);
                     })
                 });
@@ -32,7 +32,7 @@ impl MailServer {
 }
 
 /// Handles one connection (RFC 5321), as far as a client that only sends needs it.
-fn converse(mut connection: TcpStream, given: &mut dyn FnMut(String)) -> Option<()> {
+fn serve_smtp(mut connection: TcpStream, given: &mut dyn FnMut(String)) -> Option<()> {
     let mut lines = BufReader::new(connection.try_clone().ok()?).lines();
     connection.write_all(b"220 sink\r\n").ok()?;
     while let Some(Ok(line)) = lines.next() {

@@ -21,7 +21,7 @@ impl Maker {
     /// Creates a manufacturer for one model, with a certificate that is valid until the end of a year.
     pub(crate) fn of(aaguid: Option<[u8; 16]>, until: i32) -> Self {
         let mut root = CertificateParams::default();
-        root.distinguished_name.push(DnType::CommonName, "Root of a maker");
+        root.distinguished_name.push(DnType::CommonName, "Root of a vendor");
         root.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         root.key_usages = vec![KeyUsagePurpose::KeyCertSign];
         let root_key = KeyPair::generate().unwrap();

@@ -176,8 +176,8 @@ impl Process {
         let mut child = command.stdout(Stdio::piped()).stderr(file).spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let first = lines.next().map(|line| line.unwrap());
-        let said = first.as_deref().and_then(|line| line.strip_prefix("listening on http"));
-        let Some(address) = said.and_then(|said| said.strip_prefix("://").or(said.strip_prefix("s://")))
+        let rest = first.as_deref().and_then(|line| line.strip_prefix("listening on http"));
+        let Some(address) = rest.and_then(|rest| rest.strip_prefix("://").or(rest.strip_prefix("s://")))
         else {
             panic!("{first:?}, and the log: {}", std::fs::read_to_string(&log).unwrap());
         };

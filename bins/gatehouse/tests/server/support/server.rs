@@ -226,7 +226,7 @@ impl Server {
     }
 
     /// Returns the pool metrics of another store on its database.
-    pub(crate) fn figures(&self) -> store::PoolMetrics {
+    pub(crate) fn pool_metrics(&self) -> store::PoolMetrics {
         self.store.pool_metrics()
     }
 
@@ -367,7 +367,7 @@ impl Server {
             let purposes = &stepup::PURPOSES;
             match stepup::verify(ctx, tx, &Proved, &keys, purposes, &caller, &attempt).await.unwrap() {
                 Verified::Right(granted) => Ok(granted.token.expose().clone()),
-                Verified::Wrong(_) => unreachable!("it was proved"),
+                Verified::Wrong(_) => unreachable!("the factor is correct"),
             }
         })
     }

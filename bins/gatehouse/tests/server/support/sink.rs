@@ -63,7 +63,7 @@ impl Sink {
 
     /// Sets the response to this path.
     pub(crate) fn answers(&self, path: &str, status: u16, more: &str, body: &str) {
-        let answer = format!("HTTP/1.1 {status} Told\r\n{more}content-length: {}\r\n\r\n{body}", body.len());
+        let answer = format!("HTTP/1.1 {status} Test\r\n{more}content-length: {}\r\n\r\n{body}", body.len());
         self.answers.lock().unwrap().insert(path.to_owned(), answer);
     }
 

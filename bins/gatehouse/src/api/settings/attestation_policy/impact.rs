@@ -91,7 +91,7 @@ pub(crate) async fn impact_of<P: Permission>(
     policy: &Policy,
 ) -> Result<AttestationImpact, Problem> {
     let mut impact = AttestationImpact::default();
-    let mut makes: BTreeMap<Aaguid, (usize, usize)> = BTreeMap::new();
+    let mut models: BTreeMap<Aaguid, (usize, usize)> = BTreeMap::new();
     let mut last = None;
     loop {
         let after = last.clone();
@@ -102,8 +102,8 @@ pub(crate) async fn impact_of<P: Permission>(
         for enrolled in some {
             let asked = asked_today(&enrolled, &call.site.makers);
             let reasons = policy.decide(&asked).reasons;
-            let (of_make, refused) = makes.entry(asked.aaguid).or_default();
-            *of_make += 1;
+            let (of_model, refused) = models.entry(asked.aaguid).or_default();
+            *of_model += 1;
             impact.enrolled += 1;
             if let Some(reason) = reasons.first().copied() {
                 *refused += 1;
@@ -114,13 +114,13 @@ pub(crate) async fn impact_of<P: Permission>(
             }
         }
     }
-    let make = |(aaguid, (enrolled, refused))| EnrolledMake {
+    let model = |(aaguid, (enrolled, refused))| EnrolledMake {
         aaguid,
         authenticator: find(aaguid).map(KnownAuthenticator::from),
         enrolled,
         refused,
     };
-    impact.makes = makes.into_iter().map(make).collect();
+    impact.makes = models.into_iter().map(model).collect();
     Ok(impact)
 }
 

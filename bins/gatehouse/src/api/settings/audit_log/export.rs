@@ -216,10 +216,10 @@ impl RunningExport {
 
 /// Records the outcome of an export in the audit log when it ends, or a failure if it never started. Shutdown waits
 /// for this.
-fn record_end(site: &Site, gate: web::Data<Gate>, ctx: Ctx, told: oneshot::Receiver<(ExportOutcome, u64)>) {
+fn record_end(site: &Site, gate: web::Data<Gate>, ctx: Ctx, ended: oneshot::Receiver<(ExportOutcome, u64)>) {
     let answering = site.pipeline.load.arrived();
     actix_web::rt::spawn(async move {
-        let (ending, rows) = told.await.unwrap_or((ExportOutcome::Failed, 0));
+        let (ending, rows) = ended.await.unwrap_or((ExportOutcome::Failed, 0));
         let outcome = match ending {
             ExportOutcome::Completed => "COMPLETED",
             ExportOutcome::Abandoned => "ABANDONED",
@@ -236,8 +236,8 @@ fn record_end(site: &Site, gate: web::Data<Gate>, ctx: Ctx, told: oneshot::Recei
 /// Returns the names of the filter parameters in the request, as written.
 fn names(request: &HttpRequest) -> Vec<String> {
     let all = ["userId", "action", "resourceType", "resourceId", "q", "from", "to"];
-    let said = |name: &&str| query(request, name).is_some_and(|value| !value.is_empty());
-    all.into_iter().filter(said).map(str::to_owned).collect()
+    let is_set = |name: &&str| query(request, name).is_some_and(|value| !value.is_empty());
+    all.into_iter().filter(is_set).map(str::to_owned).collect()
 }
 
 /// Export the audit log

@@ -1,4 +1,4 @@
-"""A client that openapi-python-client generates from the description: compiled, complete, and used on a running server.
+"""Generates a client with openapi-python-client from the description, compiles it, and uses it on a running server.
 check.py BASE_URL DESCRIPTION ANSWERS FOLDER, with TENANT, EMAIL, PASSWORD and SCIM_TOKEN, for an administrator without
 a second factor who has the same password in another tenant. It writes the JSON answers that it reads to ANSWERS."""
 import json, os, pathlib, sys
@@ -6,8 +6,8 @@ import json, os, pathlib, sys
 from client import Calls, functions, generate, until
 from proofs import Passkey, code, metadata
 
-# Parts of answers that only a sign-in through an identity provider makes; and the second of two types of an answer, of
-# which the tool reads the first.
+# Parts of answers that need a sign-in through an identity provider, and one of an answer's second media type, which the
+# tool does not read.
 NOT_READ = {"SamlAttribute", "SamlNameId", "SamlSubject", "SamlTestUser", "ShownCheckpoint"}
 ENTERPRISE = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User"
 
@@ -32,23 +32,23 @@ from gatehouse_client import AuthenticatedClient, Client, models
 
 plain = {"base_url": base, "raise_on_unexpected_status": True, "timeout": 30, "httpx_args": {"trust_env": False}}
 browser = plain | {"headers": {"Origin": base}}
-json_alone = plain | {"headers": {"Accept": "application/json"}}
+json_only = plain | {"headers": {"Accept": "application/json"}}
 nobody, admin, other = Client(**browser), Client(**browser), Client(**browser)
 scim = AuthenticatedClient(token=os.environ["SCIM_TOKEN"], **plain)
 passkey, who = Passkey(base), {"email": email, "password": password}
 
 
-def ask(name, *path, client=admin, prove=None, **parameters):
-    """Call, with a fresh proof for a purpose if there is one."""
-    if prove:
-        begun = ask("step_up_challenge_options", client=client, body={"purpose": prove})
+def ask(name, *path, client=admin, step_up=None, **parameters):
+    """Call an operation, with a step-up for the purpose `step_up` if given."""
+    if step_up:
+        begun = ask("step_up_challenge_options", client=client, body={"purpose": step_up})
         proof = passkey.get(begun.webauthn.to_dict())
         proof = {"challengeId": begun.challenge_id, "factor": "WEBAUTHN", "credential": proof}
         parameters["x_step_up_token"] = ask("verify_step_up", client=client, body=proof).token
     return call(name, *path, client=client, **parameters).parsed
 
 
-# What needs no credential.
+# Operations without a credential.
 ask("get_openapi", client=nobody)
 ask("get_events", client=nobody)
 ask("get_service_provider_config", client=nobody)
@@ -77,9 +77,9 @@ begun = ask("begin_passkey_sign_in", client=other)
 proof = {"challengeId": begun.challenge_id, "credential": passkey.get(begun.webauthn.to_dict())}
 ask("finish_passkey_sign_in", client=other, body=proof)
 ask("continue_sign_in", client=other)
-ask("remove_factor", app.id, prove="ACCOUNT_SECURITY_CHANGE")
+ask("remove_factor", app.id, step_up="ACCOUNT_SECURITY_CHANGE")
 
-# What people hold.
+# The user's own account.
 me = ask("get_me")
 ask("patch_me", body={"displayName": "Ada", "phoneNumbers": [{"value": "+1 555 0100", "type": "work"}]})
 ask("heartbeat")
@@ -91,43 +91,43 @@ ask("list_people", client=AuthenticatedClient(token=token.token, **plain), statu
 ask("list_tokens")
 ask("list_user_tokens", me.id)
 ask("revoke_token", token.id)
-token = ask("create_token", body={"name": "tool", "scopes": ["admin:tenant"]}, prove="PAT_MINT_ADMIN")
+token = ask("create_token", body={"name": "tool", "scopes": ["admin:tenant"]}, step_up="PAT_MINT_ADMIN")
 ask("list_scim_tokens", client=AuthenticatedClient(token=token.token, **plain))
 ask("list_people", limit=1)
 ask("get_person", me.id)
 ask("patch_person", me.id, body={"title": "Countess", "phoneNumbers": None})
 ask("step_up_status", purpose=models.StepUpStatusPurpose.PAYROLL_SEAL)
-ask("consume_step_up", body={"purpose": "PAYROLL_SEAL"}, prove="PAYROLL_SEAL")
+ask("consume_step_up", body={"purpose": "PAYROLL_SEAL"}, step_up="PAYROLL_SEAL")
 ask("create_scim_token", body={"name": "Okta"}, status=401)
 
 # Settings of sign-in, network and authenticators.
 policy = ask("get_sign_in_policy").to_dict()
 policy |= {"pat": {"maxDays": 90, "allowedScopes": ["read:profile", "admin:tenant"]}}
-ask("put_sign_in_policy", body=policy, prove="SIGN_IN_POLICY_CHANGE")
-minted = ask("create_scim_token", body={"name": "Okta", "createConflict": True}, prove="SCIM_TOKEN_MINT")
+ask("put_sign_in_policy", body=policy, step_up="SIGN_IN_POLICY_CHANGE")
+minted = ask("create_scim_token", body={"name": "Okta", "createConflict": True}, step_up="SCIM_TOKEN_MINT")
 ask("list_scim_tokens")
 ask("revoke_scim_token", minted.id)
-rule = ask("add_network_rule", body={"cidr": "192.0.2.0/24", "label": "office"}, prove="NETWORK_POLICY_CHANGE")
-ask("add_network_rule", body={"cidr": "192.0.2.1/24", "label": "office"}, prove="NETWORK_POLICY_CHANGE", status=400)
-ask("rename_network_rule", rule.id, body={"label": "head office"}, prove="NETWORK_POLICY_CHANGE")
+rule = ask("add_network_rule", body={"cidr": "192.0.2.0/24", "label": "office"}, step_up="NETWORK_POLICY_CHANGE")
+ask("add_network_rule", body={"cidr": "192.0.2.1/24", "label": "office"}, step_up="NETWORK_POLICY_CHANGE", status=400)
+ask("rename_network_rule", rule.id, body={"label": "head office"}, step_up="NETWORK_POLICY_CHANGE")
 ask("get_network_policy")
 surfaces = {"SIGN_IN": True, "DASHBOARD": True, "API": True}
 allowlist = {"mode": "ALLOWLIST", "enforcement": surfaces, "adminBypass": False}
-ask("put_network_policy", body=allowlist, prove="NETWORK_POLICY_CHANGE", status=409)
-ask("put_network_policy", body=allowlist | {"adminBypass": True}, prove="NETWORK_POLICY_CHANGE")
+ask("put_network_policy", body=allowlist, step_up="NETWORK_POLICY_CHANGE", status=409)
+ask("put_network_policy", body=allowlist | {"adminBypass": True}, step_up="NETWORK_POLICY_CHANGE")
 ask("test_network_policy", body={"ip": "192.0.2.7", "surface": "API"})
 ask("test_network_policy", body={"ips": ["192.0.2.7", "198.51.100.7"], "asAdmin": True})
 ask("list_users", client=scim, status=403)
-ask("put_network_policy", body=allowlist | {"mode": "OFF"}, prove="NETWORK_POLICY_CHANGE")
-ask("remove_network_rule", rule.id, prove="NETWORK_POLICY_CHANGE")
-makes = ask("get_attestation_policy")
-policy = makes.policy.to_dict() | {"mode": "ALLOWLIST", "allowedGroups": ["HARDWARE"]}
+ask("put_network_policy", body=allowlist | {"mode": "OFF"}, step_up="NETWORK_POLICY_CHANGE")
+ask("remove_network_rule", rule.id, step_up="NETWORK_POLICY_CHANGE")
+attestation = ask("get_attestation_policy")
+policy = attestation.policy.to_dict() | {"mode": "ALLOWLIST", "allowedGroups": ["HARDWARE"]}
 ask("attestation_policy_impact", body=policy)
-ask("put_attestation_policy", body=policy, prove="ATTESTATION_POLICY_CHANGE")
-ask("test_attestation_policy", body={"aaguid": str(makes.catalog[0].aaguid), "backupEligible": True})
-ask("begin_passkey", prove="ACCOUNT_SECURITY_CHANGE")
+ask("put_attestation_policy", body=policy, step_up="ATTESTATION_POLICY_CHANGE")
+ask("test_attestation_policy", body={"aaguid": str(attestation.catalog[0].aaguid), "backupEligible": True})
+ask("begin_passkey", step_up="ACCOUNT_SECURITY_CHANGE")
 
-# People, as administrators see them.
+# Users, for administrators.
 invited = ask("invite_user", body={"email": "grace@example.com", "displayName": "Grace"})
 link = invited.link.partition("#link=")[2]
 ask("redeem_link", client=other, body={"token": link, "password": "what an admiral would say"})
@@ -135,17 +135,17 @@ ask("get_me", client=other)
 ask("get_sign_in_policy", client=other, status=403)
 ask("list_settings_users")
 ask("get_settings_user", invited.id)
-ask("patch_settings_user", invited.id, body={"role": "ADMIN"}, prove="USER_ADMIN_CHANGE")
+ask("patch_settings_user", invited.id, body={"role": "ADMIN"}, step_up="USER_ADMIN_CHANGE")
 theirs = ask("create_token", client=other, body={"name": "tool", "scopes": ["read:profile"]})
 ask("revoke_user_token", invited.id, theirs.id)
 session = ask("list_user_sessions", invited.id).sessions[0]
 ask("revoke_user_session", invited.id, session.id)
 ask("change_password", client=other, body={"currentPassword": "", "newPassword": ""}, status=401)
-ask("reset_user_password", invited.id, prove="USER_ADMIN_CHANGE")
-ask("reset_user_factors", invited.id, prove="USER_ADMIN_CHANGE")
+ask("reset_user_password", invited.id, step_up="USER_ADMIN_CHANGE")
+ask("reset_user_factors", invited.id, step_up="USER_ADMIN_CHANGE")
 ask("revoke_user_sessions", invited.id)
 ask("list_saml_subjects", invited.id)
-ask("delete_saml_subject", invited.id, "sso_none", prove="USER_ADMIN_CHANGE", status=404)
+ask("delete_saml_subject", invited.id, "sso_none", step_up="USER_ADMIN_CHANGE", status=404)
 
 # SCIM.
 ask("list_schemas", client=scim)
@@ -186,26 +186,26 @@ ask("delete_user", user.id, client=scim, status=204)
 
 # Single sign-on.
 provider = {"name": "Okta", "emailDomains": ["example.org"], "metadataXml": metadata("https://idp.example.org")}
-provider = ask("create_saml_provider", body=provider, prove="SSO_PROVIDER_CHANGE")
+provider = ask("create_saml_provider", body=provider, step_up="SSO_PROVIDER_CHANGE")
 ask("list_saml_providers")
 ask("get_saml_provider", provider.id)
 ask("put_saml_provider", provider.id, body={"name": "Okta", "emailDomains": ["example.org"], "forceAuthn": True},
-    prove="SSO_PROVIDER_CHANGE")
+    step_up="SSO_PROVIDER_CHANGE")
 ask("sign_in_providers", client=nobody, body={"tenant": tenant})
 ask("saml_metadata", provider.id, client=nobody)
 ask("saml_login", provider.id, client=nobody)
-ask("saml_acs", provider.id, client=Client(**json_alone), body={"SAMLResponse": "bm9uZQ=="}, status=401)
-trial = ask("test_saml_provider", provider.id)
-ask("get_saml_test", provider.id, trial.id)
+ask("saml_acs", provider.id, client=Client(**json_only), body={"SAMLResponse": "bm9uZQ=="}, status=401)
+test = ask("test_saml_provider", provider.id)
+ask("get_saml_test", provider.id, test.id)
 ask("refresh_saml_provider", provider.id, status=409)
-ask("rotate_saml_certificate", provider.id, prove="SSO_PROVIDER_CHANGE")
-ask("complete_saml_rotation", provider.id, prove="SSO_PROVIDER_CHANGE")
+ask("rotate_saml_certificate", provider.id, step_up="SSO_PROVIDER_CHANGE")
+ask("complete_saml_rotation", provider.id, step_up="SSO_PROVIDER_CHANGE")
 ask("list_domains")
-ask("verify_domain", "example.net", prove="SSO_PROVIDER_CHANGE", status=404)
-ask("delete_domain", "example.net", prove="SSO_PROVIDER_CHANGE", status=404)
-ask("delete_saml_provider", provider.id, prove="SSO_PROVIDER_CHANGE")
+ask("verify_domain", "example.net", step_up="SSO_PROVIDER_CHANGE", status=404)
+ask("delete_domain", "example.net", step_up="SSO_PROVIDER_CHANGE", status=404)
+ask("delete_saml_provider", provider.id, step_up="SSO_PROVIDER_CHANGE")
 
-# Webhooks, to a port where nobody listens.
+# Webhooks, to a port without a receiver.
 hook = {"name": "payroll", "url": "http://127.0.0.1:1/", "eventFilters": ["ACCOUNT_USER_*", "NONE"]}
 hook = ask("create_webhook", body=hook)
 ask("change_webhook", hook.id, body={"eventFilters": ["ACCOUNT_*"]})
@@ -213,10 +213,10 @@ ask("list_webhooks")
 ask("get_webhook", hook.id)
 ask("get_webhook", "whk_none", status=404)
 ask("test_webhook", hook.id)
-ask("rotate_webhook_secret", hook.id, body={"overlapHours": 1}, prove="WEBHOOK_SECRET_ROTATE")
-ask("complete_webhook_rotation", hook.id, prove="WEBHOOK_SECRET_ROTATE")
-ask("rotate_webhook_secret", hook.id, prove="WEBHOOK_SECRET_ROTATE")
-ask("patch_settings_user", invited.id, body={"active": False}, prove="USER_ADMIN_CHANGE")
+ask("rotate_webhook_secret", hook.id, body={"overlapHours": 1}, step_up="WEBHOOK_SECRET_ROTATE")
+ask("complete_webhook_rotation", hook.id, step_up="WEBHOOK_SECRET_ROTATE")
+ask("rotate_webhook_secret", hook.id, step_up="WEBHOOK_SECRET_ROTATE")
+ask("patch_settings_user", invited.id, body={"active": False}, step_up="USER_ADMIN_CHANGE")
 deliveries = lambda: ask("list_webhook_deliveries", hook.id).deliveries
 delivery = until("a delivery", lambda: [one for one in deliveries() if one.error])[0]
 ask("get_webhook_payload", hook.id, delivery.id)
@@ -236,21 +236,21 @@ until("a seal", lambda: call("get_audit_proof", entry, client=admin, status=(200
 ask("get_audit_activity", days=7)
 ask("export_audit_log")
 ask("get_audit_checkpoint")
-ask("get_audit_checkpoint", client=AuthenticatedClient(token=token.token, **json_alone))
+ask("get_audit_checkpoint", client=AuthenticatedClient(token=token.token, **json_only))
 ask("get_audit_consistency", from_=1)
 rules = allowlist | {"rules": ["192.0.2.0/24"]}
 until("the last use of a token", lambda: ask("network_policy_impact", body=rules).tokens)
-ask("delete_settings_user", invited.id, prove="USER_ADMIN_CHANGE")
+ask("delete_settings_user", invited.id, step_up="USER_ADMIN_CHANGE")
 new = {"currentPassword": password, "newPassword": f"{password}, and more", "revokeTokens": True}
-ask("change_password", body=new, prove="ACCOUNT_SECURITY_CHANGE")
-ask("remove_all_factors", prove="ACCOUNT_SECURITY_CHANGE")
+ask("change_password", body=new, step_up="ACCOUNT_SECURITY_CHANGE")
+ask("remove_all_factors", step_up="ACCOUNT_SECURITY_CHANGE")
 ask("sign_out")
 
 recorded.write_text(json.dumps(call.answers))
 unread = call.kinds() - call.read
 faults = call.faults + [f"{name}: was not called" for name in operations if name not in call.called]
 faults += [f"{kind}: no answer with it was read" for kind in sorted(unread - NOT_READ)]
-faults += [f"{kind}: an answer with it was read after all" for kind in sorted(NOT_READ - unread)]
+faults += [f"{kind}: an answer with it was read; remove it from NOT_READ" for kind in sorted(NOT_READ - unread)]
 stop(faults)
 print(f"openapi-python-client: {len(operations)} operations called, {len(call.answers)} JSON answers with "
       f"{len(call.read)} kinds of objects read")

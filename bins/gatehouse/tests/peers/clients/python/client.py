@@ -1,15 +1,15 @@
-"""A client that openapi-python-client generates: whether it is complete and compiles, and calls of its functions."""
+"""Generates a client with openapi-python-client, checks that it is complete and compiles, and calls its functions."""
 import compileall, datetime, importlib, json, os, pathlib, subprocess, sys, time, typing
 
 import attrs
 
 PACKAGE = "gatehouse_client"
-# It reads text/xml as text, and asks for a word about other types of that kind.
+# The tool reads text/xml as text, and needs this setting for other XML types.
 CONFIG = """
 content_type_overrides:
   application/samlmetadata+xml: text/xml
 """
-# client.py is the same for every description; mypy finds fault with the arguments of its __exit__.
+# client.py is the same for every description, and mypy reports an error for its __exit__.
 MYPY = f"""
 [mypy]
 [mypy-{PACKAGE}.client]
@@ -18,7 +18,7 @@ ignore_errors = True
 
 
 def generate(description, folder):
-    """Generate the client; returns what is wrong. That is each warning: what it is about is left out."""
+    """Generate the client; return the problems. Each warning is one: the tool omits the part that it warns about."""
     (folder / "config.yml").write_text(CONFIG)
     tools = pathlib.Path(sys.executable).parent
     done = subprocess.run(
@@ -27,13 +27,13 @@ def generate(description, folder):
         env=os.environ | {"PATH": f"{tools}:{os.environ['PATH']}"},  # it formats with ruff
         capture_output=True, text=True)
     lines = (done.stdout + done.stderr).splitlines()
-    said = [line for line in lines if line.strip() and not line.startswith("Generating ")]
-    return said or ([f"openapi-python-client ended with {done.returncode}"] if done.returncode else [])
+    problems = [line for line in lines if line.strip() and not line.startswith("Generating ")]
+    return problems or ([f"openapi-python-client ended with {done.returncode}"] if done.returncode else [])
 
 
 def functions(folder, operations):
-    """Compile every file, check the types, import every module, and find a function for each operation; returns the
-    functions and what is wrong."""
+    """Compile every file, check the types, import every module, and find a function for each operation; return the
+    functions and the problems."""
     package = folder / PACKAGE
     (folder / "mypy.ini").write_text(MYPY)
     words = ["--config-file", folder / "mypy.ini", "--cache-dir", pathlib.Path(sys.prefix, "mypy"), "-p", PACKAGE]
@@ -51,8 +51,8 @@ def functions(folder, operations):
             found[file.stem] = module.sync_detailed
     faults += [f"{name}: there is no function for this operation" for name in operations if name not in found]
     faults += [f"{name}: there is no operation for this function" for name in found if name not in operations]
-    said = mypy.communicate()[0]
-    faults += said.splitlines() if mypy.returncode else []
+    output = mypy.communicate()[0]
+    faults += output.splitlines() if mypy.returncode else []
     return found, faults
 
 
@@ -77,7 +77,7 @@ class Calls:
         where, content = f"{name}, {status}", self.operations[name]["responses"][str(status)].get("content", {})
         media = answer.headers.get("content-type", "").partition(";")[0]
         assert media in content if content else not answer.content, f"{where}: {media} {answer.content!r:.200}"
-        # Of several types the tool reads the first.
+        # The tool reads only the first media type.
         if media.endswith("json") and media == next(iter(content)):
             sent, schema = json.loads(answer.content), content[media]["schema"]
             self.answers.append({"operation": name, "status": status, "media": media, "body": sent})
@@ -91,7 +91,7 @@ class Calls:
         return answer
 
     def note(self, value):
-        """The classes that an answer is made of."""
+        """Record the classes in an answer."""
         if hasattr(value, "to_dict"):
             self.read.add(type(value).__name__)
             value = [getattr(value, field.name) for field in attrs.fields(type(value))]
@@ -100,10 +100,10 @@ class Calls:
                 self.note(part)
 
     def compare(self, where, parsed, sent):
-        """A fault for each difference. Times are compared by value."""
+        """Record each difference. Timestamps are equal if they are the same instant."""
         if isinstance(parsed, dict) and isinstance(sent, dict):
             if odd := parsed.keys() ^ sent.keys():
-                self.faults.append(f"{where}: {sorted(odd)} either lost or made up")
+                self.faults.append(f"{where}: {sorted(odd)} lost or invented")
             for name in parsed.keys() & sent.keys():
                 self.compare(f"{where}.{name}", parsed[name], sent[name])
         elif isinstance(parsed, list) and isinstance(sent, list) and len(parsed) == len(sent):
@@ -113,7 +113,7 @@ class Calls:
             self.faults.append(f"{where}: {sent!r:.200} became {parsed!r:.200}")
 
     def kinds(self):
-        """The schemas of objects that answers of the description are made of."""
+        """Return the object schemas in the answers of the description."""
         found, waiting = set(), [answer for one in self.operations.values() for answer in one["responses"].values()]
         while waiting:
             part = waiting.pop()
@@ -136,7 +136,7 @@ def moment(text):
 
 
 def until(what, look):
-    """What there is within half a minute."""
+    """Wait up to 30 seconds for a truthy value, and return it."""
     end = time.monotonic() + 30
     while not (found := look()):
         assert time.monotonic() < end, f"not in time: {what}"

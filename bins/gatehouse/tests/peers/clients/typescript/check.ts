@@ -1,32 +1,32 @@
-// The generated types, and openapi-fetch, on a running server: an answer of each kind is read.
+// Uses the generated types with openapi-fetch on a running server, and reads an answer of each kind.
 // check.js BASE_URL with TENANT, EMAIL, PASSWORD and SCIM_TOKEN, for an administrator without a second factor.
 import assert from "node:assert/strict";
 import createClient, { type Middleware } from "openapi-fetch";
 import type { components, paths } from "./schema.js";
 
 type Schemas = components["schemas"];
-type Answer<Data, Refusal> = { data?: Data; error?: Refusal; response: Response };
+type Answer<Data, Problem> = { data?: Data; error?: Problem; response: Response };
 
 const base = process.argv[2] ?? "";
-const fact = (name: string): string => process.env[name] ?? assert.fail(`no ${name}`);
-const [tenant, email, password] = [fact("TENANT"), fact("EMAIL"), fact("PASSWORD")];
+const variable = (name: string): string => process.env[name] ?? assert.fail(`no ${name}`);
+const [tenant, email, password] = [variable("TENANT"), variable("EMAIL"), variable("PASSWORD")];
 let answers = 0;
 
-/** What is answered with this status. */
-function answered<Data, Refusal>({ data, error, response }: Answer<Data, Refusal>, status = 200): Data {
+/** Returns the body of an answer with this status. */
+function answered<Data, Problem>({ data, error, response }: Answer<Data, Problem>, status = 200): Data {
   assert.equal(response.status, status, `${response.url}: ${JSON.stringify(error)}`);
   answers += 1;
   return data as Data;
 }
 
-/** The body of a refusal with this status. */
-function refused<Data, Refusal>({ error, response }: Answer<Data, Refusal>, status: number): NonNullable<Refusal> {
+/** Returns the body of a problem with this status. */
+function refused<Data, Problem>({ error, response }: Answer<Data, Problem>, status: number): NonNullable<Problem> {
   assert.equal(response.status, status, response.url);
   answers += 1;
   return error ?? assert.fail(`${response.url}: no body`);
 }
 
-/** What there is within half a minute. */
+/** Waits up to 30 seconds for a value, and returns it. */
 async function until<T>(what: string, look: () => Promise<T | undefined>): Promise<T> {
   for (const end = Date.now() + 30_000; Date.now() < end;) {
     const found = await look();
@@ -53,9 +53,9 @@ const browser: Middleware = {
 const nobody = createClient<paths>({ baseUrl: base });
 const admin = createClient<paths>({ baseUrl: base });
 admin.use(browser);
-const scim = createClient<paths>({ baseUrl: base, headers: { authorization: `Bearer ${fact("SCIM_TOKEN")}` } });
+const scim = createClient<paths>({ baseUrl: base, headers: { authorization: `Bearer ${variable("SCIM_TOKEN")}` } });
 
-// What needs no credential.
+// Operations without a credential.
 answered(await nobody.GET("/api/developers/openapi.json"));
 answered(await nobody.GET("/api/developers/events.json"));
 const unknown: Schemas["Error"] = refused(await nobody.GET("/api/me"), 401);
@@ -63,7 +63,7 @@ assert.equal(unknown.code, "UNAUTHENTICATED");
 const ways: Schemas["WaysIn"] = answered(await nobody.POST("/api/auth/sign-in/providers", { body: { tenant } }));
 assert.deepEqual(ways.providers, []);
 
-// Signing in, and what people hold.
+// Signing in, and the user's own account.
 const signIn = await admin.POST("/api/auth/sign-in", { body: { tenant, email, password } });
 const signedIn: Schemas["SignInAnswer"] = answered(signIn);
 assert.equal(signedIn.status, "SIGNED_IN");
@@ -95,8 +95,8 @@ assert.equal(people.users[0]?.id, me.id);
 const query = { purpose: "PAYROLL_SEAL" as const };
 const status: Schemas["StepUpStatus"] = answered(await admin.GET("/api/auth/step-up/status", { params: { query } }));
 assert.deepEqual([status.purpose, status.active], ["PAYROLL_SEAL", false]);
-const unproved = await admin.POST("/api/settings/scim-tokens", { body: { name: "Okta" } });
-const stepUp: Schemas["Error"] = refused(unproved, 401);
+const withoutStepUp = await admin.POST("/api/settings/scim-tokens", { body: { name: "Okta" } });
+const stepUp: Schemas["Error"] = refused(withoutStepUp, 401);
 assert.deepEqual([stepUp.code, stepUp.purpose], ["STEP_UP_REQUIRED", "SCIM_TOKEN_MINT"]);
 
 // Settings.

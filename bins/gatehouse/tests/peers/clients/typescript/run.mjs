@@ -1,5 +1,5 @@
-// Types that openapi-typescript generates from the description: compiled, complete, right about what was answered, and
-// used on a running server. run.mjs BASE_URL DESCRIPTION ANSWERS FOLDER, with what check.ts asks for.
+// Generates types with openapi-typescript, compiles them, compares them with recorded answers, and uses them on a
+// running server. run.mjs BASE_URL DESCRIPTION ANSWERS FOLDER, with the environment variables of check.ts.
 // ANSWERS is a file with a list of {operation, status, media, body}.
 import { spawnSync } from "node:child_process";
 import { copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
@@ -21,10 +21,10 @@ mkdirSync(folder, { recursive: true });
 symlinkSync(join(here, "node_modules"), join(folder, "node_modules"));
 for (const file of ["package.json", "tsconfig.json", "check.ts"]) copyFileSync(join(here, file), join(folder, file));
 const generated = tool("openapi-typescript/bin/cli.js", description, "--output", "schema.d.ts");
-// Warnings are there, errors too: what they are about is left out.
+// Any warning is an error, because the tool omits the part that it warns about.
 if (generated.status !== 0 || generated.stderr) fail(`openapi-typescript:\n${generated.stderr}`);
 
-// Each operation has a type, under its path and method and under its name.
+// Each operation has the same type by its path and method as by its name.
 const operations = Object.entries(read(description).paths).flatMap(([path, item]) =>
   Object.entries(item).map(([method, { operationId }]) => ({ path, method, name: operationId })));
 write("operations.ts", [
@@ -36,7 +36,7 @@ write("operations.ts", [
   "};",
 ]);
 
-// What was answered, as literals: TypeScript refuses members of them that are not described.
+// The recorded answers as literals, in which TypeScript refuses members that the description lacks.
 const answers = read(recorded);
 const head = [
   'import type { operations } from "./schema.js";',
@@ -49,11 +49,11 @@ const literal = ({ operation, status, media, body }, at) =>
 write("answers.ts", [...head, ...answers.map(literal)]);
 
 const compiled = tool("typescript/bin/tsc", "--pretty", "false");
-const told = compiled.stdout.replace(/^answers\.ts\((\d+),\d+\)/gm, (_, line) => {
+const output = compiled.stdout.replace(/^answers\.ts\((\d+),\d+\)/gm, (_, line) => {
   const { operation, status } = answers[line - 1 - head.length];
   return `${operation}, ${status}`;
 });
-if (compiled.status !== 0) fail(`tsc:\n${[...new Set(told.split("\n"))].join("\n")}${compiled.stderr}`);
+if (compiled.status !== 0) fail(`tsc:\n${[...new Set(output.split("\n"))].join("\n")}${compiled.stderr}`);
 
 const checked = run(join("out", "check.js"), base);
 if (checked.status !== 0) fail(`check.ts:\n${checked.stdout}${checked.stderr}`);

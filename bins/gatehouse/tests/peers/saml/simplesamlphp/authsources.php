@@ -1,5 +1,5 @@
 <?php
 
-require __DIR__ . '/told.php';
+require __DIR__ . '/settings.php';
 
-$config = ['people' => ['exampleauth:UserPass'] + $told['people']];
+$config = ['people' => ['exampleauth:UserPass'] + $settings['people']];

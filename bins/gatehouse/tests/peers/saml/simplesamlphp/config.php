@@ -1,8 +1,8 @@
 <?php
 
-// SimpleSAMLphp as an identity provider on a loopback address. What changes from login to login comes from a file of
-// the check's; PHP reads all of it again for every request.
-require_once __DIR__ . '/told.php';
+// SimpleSAMLphp as an identity provider on a loopback address. PHP reads this file again for every request, so the
+// check can change settings.json between logins.
+require_once __DIR__ . '/settings.php';
 
 $config = [
     'baseurlpath' => 'http://127.0.0.1:' . $_SERVER['SERVER_PORT'] . '/',
@@ -32,11 +32,11 @@ $config = [
     'language.cookie.samesite' => null,
     'language.available' => ['en'],
     'language.default' => 'en',
-    'authproc.idp' => $told['filters'] ?? [],
+    'authproc.idp' => $settings['filters'] ?? [],
 ];
 
-// To a certificate it encrypts with AES-128-CBC, which is refused here, and no setting changes that (versions 1.19 to
-// 2.5). It has AES-GCM for keys that are shared; a copy of one class with one word changed has it for certificates.
-if (isset($told['cipher'])) {
+// SimpleSAMLphp 1.19 to 2.5 encrypts with AES-128-CBC for a certificate, and no setting changes that. Gatehouse refuses
+// AES-CBC, so this loads a copy of one class with the algorithm replaced.
+if (isset($settings['cipher'])) {
     require_once $folder . '/EncryptedAssertion.php';
 }

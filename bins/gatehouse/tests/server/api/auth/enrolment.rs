@@ -45,7 +45,11 @@ fn app_codes_are_required_after_enrolment_and_usable_once() {
         assert!(begun["qrSvg"].as_str().unwrap().starts_with("<svg"));
         let wrong = json!({ "id": begun["id"], "code": "000000" });
         is(&browser.post("/api/me/factors/totp/verify", &wrong), 401, "FACTOR_INVALID");
-        assert_eq!(browser.get("/api/me/factors").json()["factors"], json!([]), "pending counts for nothing");
+        assert_eq!(
+            browser.get("/api/me/factors").json()["factors"],
+            json!([]),
+            "a pending factor is not listed"
+        );
         let secret = enrol_totp(server, &browser);
         let listed = browser.get("/api/me/factors").json();
         assert_eq!(

@@ -35,7 +35,7 @@ fn neighbours_token_becomes_a_session_on_its_first_request() {
         let browser = with(server, json!({ "email": "Ada@Example.com", "name": "Ada" }));
         assert_eq!(browser.get("/api/me").json()["id"], ada.id.as_str());
         let sessions = browser.get("/api/me/sessions").json();
-        assert_eq!(sessions["sessions"].as_array().unwrap().len(), 1, "one row, however many requests");
+        assert_eq!(sessions["sessions"].as_array().unwrap().len(), 1, "several requests share one session");
         assert!(server.entry(&tenant, "ACCOUNT_SIGN_IN_SUCCEEDED").metadata.contains(r#"["sso"]"#));
         assert_eq!(browser.cookie("as_sid"), "");
 
@@ -43,7 +43,7 @@ fn neighbours_token_becomes_a_session_on_its_first_request() {
         let beat = browser.post("/api/me/sessions/heartbeat", &json!({})).json();
         assert_eq!(beat["nextHeartbeatSeconds"], 300);
         assert_eq!(beat["session"]["id"], sessions["sessions"][0]["id"]);
-        assert_ne!(browser.cookie("authjs.session-token"), foreign, "exchanged for one of ours");
+        assert_ne!(browser.cookie("authjs.session-token"), foreign, "the server issues its own token");
         assert_eq!(beat["session"]["id"], browser.cookie("as_sid"));
 
         // After sign-out the token stays refused, whatever cookies accompany it.

@@ -35,13 +35,17 @@ fn passwords_are_limited_per_account_and_address() {
         for _ in 0..10 {
             assert_eq!(here.sign_in(&ada.email, "wrong").status, 401);
         }
-        assert!(limited(&here.sign_in(&ada.email, ada.password)), "the right one too");
-        assert!(limited(&here.sign_in("ADA@example.com", "wrong")), "in any case of letters");
-        assert_eq!(from("203.0.113.2").sign_in(&ada.email, ada.password).status, 200, "elsewhere it is open");
+        assert!(limited(&here.sign_in(&ada.email, ada.password)), "the correct password too");
+        assert!(limited(&here.sign_in("ADA@example.com", "wrong")), "the case of letters does not matter");
+        assert_eq!(
+            from("203.0.113.2").sign_in(&ada.email, ada.password).status,
+            200,
+            "another address is not limited"
+        );
         for _ in 0..10 {
             assert_eq!(here.sign_in("nobody@example.com", "wrong").status, 401);
         }
-        assert!(limited(&here.sign_in("nobody@example.com", "wrong")), "who is not there is no different");
+        assert!(limited(&here.sign_in("nobody@example.com", "wrong")), "unknown users are limited too");
         server.env.advance(Duration::from_mins(5));
         assert_eq!(here.sign_in(&ada.email, ada.password).status, 200);
         // An IPv6 network counts as one address.
@@ -65,7 +69,11 @@ fn passwords_are_limited_per_address_and_for_unknown_addresses() {
             assert_eq!(from(&format!("203.0.113.{host}")).sign_in(&ada.email, "wrong").status, 401, "{host}");
         }
         assert!(limited(&from("203.0.113.50").sign_in(&ada.email, ada.password)));
-        assert_eq!(known.sign_in(&ada.email, ada.password).status, 200, "from where the person signs in");
+        assert_eq!(
+            known.sign_in(&ada.email, ada.password).status,
+            200,
+            "the user's known address is not limited"
+        );
         let spray = from("192.0.2.1");
         for user in 0..100 {
             assert_eq!(spray.sign_in(&format!("u{user}@example.com"), "wrong").status, 401, "{user}");
@@ -97,7 +105,10 @@ fn codes_are_limited_per_address_and_account_without_limiting_passwords() {
         assert!(limited(&here.verify(&live, "TOTP", &code(&secret, server, 0))));
         let elsewhere = from("203.0.113.2");
         assert!(limited(&elsewhere.verify(&live, "TOTP", &code(&secret, server, 0))), "by account");
-        assert!(limited(&elsewhere.verify(&live, "RECOVERY_CODE", &recovery[0])), "codes of both kinds");
+        assert!(
+            limited(&elsewhere.verify(&live, "RECOVERY_CODE", &recovery[0])),
+            "TOTP and recovery codes share the limit"
+        );
         server.env.advance(Duration::from_mins(5));
         let live = ticket();
         for _ in 0..4 {
@@ -105,7 +116,7 @@ fn codes_are_limited_per_address_and_account_without_limiting_passwords() {
         }
         let other = ticket();
         assert_eq!(here.verify(&other, "RECOVERY_CODE", "wrong").status, 401);
-        assert!(limited(&here.verify(&other, "RECOVERY_CODE", &recovery[0])), "five from an address");
+        assert!(limited(&here.verify(&other, "RECOVERY_CODE", &recovery[0])), "five attempts per address");
         assert_eq!(elsewhere.verify(&other, "RECOVERY_CODE", &recovery[0]).json()["status"], "SIGNED_IN");
     });
 }

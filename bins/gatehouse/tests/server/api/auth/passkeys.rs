@@ -91,9 +91,9 @@ fn invalid_authenticator_responses_are_refused() {
         stranger.create(&begun["webauthn"]);
         is(&first(&server.browser(), &mut stranger).1, 401, "FACTOR_INVALID");
         let begun = server.browser().post("/api/auth/passkey/options", &json!({})).json();
-        let mut bent = begun["challengeId"].as_str().unwrap().to_owned();
-        bent.replace_range(10..11, if bent.as_bytes()[10] == b'A' { "B" } else { "A" });
-        let body = json!({ "challengeId": bent, "credential": device.get(&begun["webauthn"]) });
+        let mut altered = begun["challengeId"].as_str().unwrap().to_owned();
+        altered.replace_range(10..11, if altered.as_bytes()[10] == b'A' { "B" } else { "A" });
+        let body = json!({ "challengeId": altered, "credential": device.get(&begun["webauthn"]) });
         is(&server.browser().post("/api/auth/passkey/verify", &body), 401, "TICKET_INVALID");
         server.env.advance(std::time::Duration::from_mins(5));
         let body =

@@ -38,7 +38,7 @@ fn large_documents_are_compressed_and_support_conditional_requests() {
             assert_eq!(text, plain.text, "{path}");
             assert!(body.len() * 4 < text.len(), "{path}: {} of {}", body.len(), text.len());
             let tag = head.lines().find_map(|line| line.strip_prefix("etag: ")).unwrap().trim().to_owned();
-            assert_ne!(tag, plain.header("etag"), "each form has its own");
+            assert_ne!(tag, plain.header("etag"), "each encoding has its own ETag");
             assert_eq!((plain.header("vary"), plain.header("content-encoding")), ("Accept-Encoding", ""));
             let again = takes_gzip.with("If-None-Match", &tag).get(path);
             assert_eq!((again.status, again.header("etag"), again.text.as_str()), (304, tag.as_str(), ""));

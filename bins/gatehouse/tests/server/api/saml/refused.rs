@@ -11,9 +11,14 @@ use super::{Site, add, body, give};
 use crate::support::{Browser, Idp, Sent, Server, on_both};
 
 /// Returns a modified response for the user with this address.
-fn bent(server: &Server, site: &Site, sent: &Sent, bend: impl FnOnce(&mut crate::support::Says)) -> String {
+fn response_with(
+    server: &Server,
+    site: &Site,
+    sent: &Sent,
+    change: impl FnOnce(&mut crate::support::Says),
+) -> String {
     let mut says = sent.says("ada@corp.example", server.env.now());
-    bend(&mut says);
+    change(&mut says);
     site.idp.response(&says)
 }
 
@@ -23,8 +28,8 @@ fn refused(server: &Server, site: &Site, browser: &Browser, response: &str, reas
     assert_eq!((answer.status, &body["code"]), (401, &json!("SAML_REFUSED")), "{reason}: {}", answer.text);
     assert!(body.get("reason").is_none(), "an attacker learns nothing: {body}");
     assert!(answer.cookies().iter().all(|cookie| cookie.name() != "as_sid"));
-    let entered = site.refusals(server);
-    assert!(entered.iter().any(|data| data["reason"] == reason), "{reason} is none of {entered:?}");
+    let recorded = site.refusals(server);
+    assert!(recorded.iter().any(|data| data["reason"] == reason), "{reason} is not among {recorded:?}");
 }
 
 #[test]
@@ -32,25 +37,30 @@ fn request_is_answered_once_by_its_provider_in_its_browser_before_expiry() {
     on_both(|server| {
         let site = Site::new(server, "acme");
         server.person(&site.tenant, "ada@corp.example", Role::Member);
-        let good = |sent: &Sent| bent(server, &site, sent, |_| {});
+        let good = |sent: &Sent| response_with(server, &site, sent, |_| {});
 
         let browser = server.browser();
         let sent = site.begin(&browser, "");
         refused(server, &site, &server.browser(), &good(&sent), "OTHER_BROWSER");
         let kept = browser.cookies.borrow().clone();
-        assert_eq!(site.post(&browser, &good(&sent), &sent.relay_state).status, 303, "it was not used up");
+        assert_eq!(
+            site.post(&browser, &good(&sent), &sent.relay_state).status,
+            303,
+            "a refused response does not consume the request"
+        );
         *browser.cookies.borrow_mut() = kept;
         refused(server, &site, &browser, &good(&sent), "REQUEST_ALREADY_ANSWERED");
 
         // The same assertion with a signed `InResponseTo` of another request.
         let second = site.begin(&browser, "");
-        let again = bent(server, &site, &second, |says| says.assertion_id = format!("_a{}", sent.id()));
+        let again =
+            response_with(server, &site, &second, |says| says.assertion_id = format!("_a{}", sent.id()));
         refused(server, &site, &browser, &again, "ASSERTION_REPLAYED");
 
-        let unsolicited = bent(server, &site, &second, |says| says.in_response_to = None);
+        let unsolicited = response_with(server, &site, &second, |says| says.in_response_to = None);
         refused(server, &site, &browser, &unsolicited, "UNSOLICITED");
         let made_up = format!("_{}", "0".repeat(40));
-        let unknown = bent(server, &site, &second, |says| says.in_response_to = Some(made_up));
+        let unknown = response_with(server, &site, &second, |says| says.in_response_to = Some(made_up));
         refused(server, &site, &browser, &unknown, "REQUEST_UNKNOWN_OR_EXPIRED");
 
         let late = site.begin(&browser, "");
@@ -70,7 +80,7 @@ fn response_of_another_connection_is_refused() {
         let twin = add(server, &site.admin, &twin)["id"].as_str().unwrap().to_owned();
         let browser = server.browser();
         let sent = site.begin(&browser, "");
-        let to_twin = bent(server, &site, &sent, |says| {
+        let to_twin = response_with(server, &site, &sent, |says| {
             says.acs = says.acs.replace(&site.id, &twin);
             says.audience = says.audience.replace(&site.id, &twin);
         });
@@ -83,19 +93,22 @@ fn response_of_another_connection_is_refused() {
         };
         let answer = at_twin.post(&browser.with("Accept", "application/json"), &to_twin, "");
         assert_eq!((answer.status, &answer.json()["code"]), (401, &json!("SAML_REFUSED")));
-        let entered = site.refusals(server);
-        assert!(entered.iter().any(|data| data["reason"] == "REQUEST_UNKNOWN_OR_EXPIRED"), "{entered:?}");
+        let recorded = site.refusals(server);
+        assert!(recorded.iter().any(|data| data["reason"] == "REQUEST_UNKNOWN_OR_EXPIRED"), "{recorded:?}");
         // A connection of another tenant, with its own directory and audit log.
         let neighbour = Site::new(server, "globex");
         server.person(&neighbour.tenant, "ada@corp.example", Role::Member);
         let foreign = neighbour.post(
             &browser.with("Accept", "application/json"),
-            &bent(server, &site, &sent, |_| {}),
+            &response_with(server, &site, &sent, |_| {}),
             "",
         );
         assert_eq!(foreign.status, 401);
         assert_eq!(neighbour.refusals(server).len(), 1);
-        assert_eq!(site.post(&browser, &bent(server, &site, &sent, |_| {}), &sent.relay_state).status, 303);
+        assert_eq!(
+            site.post(&browser, &response_with(server, &site, &sent, |_| {}), &sent.relay_state).status,
+            303
+        );
     });
 }
 
@@ -145,12 +158,12 @@ fn users_learn_the_reason_after_all_checks_of_the_response_passed() {
         server.policy(&site.tenant, |policy| policy.sign_in_mode = SignInMode::SsoRequired);
         server.disable(&site.tenant, &ada.id);
         assert_eq!(code("ada@corp.example"), (401, "ACCOUNT_DISABLED".into()));
-        let entered = site.refusals(server);
-        let reasons: Vec<_> = entered.iter().map(|data| data["reason"].as_str().unwrap()).collect();
+        let recorded = site.refusals(server);
+        let reasons: Vec<_> = recorded.iter().map(|data| data["reason"].as_str().unwrap()).collect();
         for reason in ["NOT_PROVISIONED", "EMAIL_DOMAIN_NOT_ALLOWED", "SSO_NOT_ALLOWED", "ACCOUNT_DISABLED"] {
             assert!(reasons.contains(&reason), "{reasons:?}");
         }
-        let disabled = entered.iter().find(|data| data["reason"] == "ACCOUNT_DISABLED").unwrap();
+        let disabled = recorded.iter().find(|data| data["reason"] == "ACCOUNT_DISABLED").unwrap();
         assert_eq!(disabled["user"], ada.id.as_str());
 
         let page = site.sign_in(server, &server.browser().with("Accept", "text/html"), "nobody@corp.example");
@@ -159,7 +172,7 @@ fn users_learn_the_reason_after_all_checks_of_the_response_passed() {
         for word in ["NOT_PROVISIONED", reference.as_str(), "acme"] {
             assert!(page.text.contains(word), "{word}: {}", page.text);
         }
-        assert!(!page.text.contains("nobody@"), "it repeats nothing of the response");
+        assert!(!page.text.contains("nobody@"), "the page does not repeat the response");
         assert!(page.header("content-security-policy").contains("script-src 'self'"));
     });
 }
@@ -213,7 +226,7 @@ fn concurrent_posts_of_one_response_sign_in_once() {
         server.person(&site.tenant, "ada@corp.example", Role::Member);
         let browser = server.browser();
         let sent = site.begin(&browser, "");
-        let response = bent(server, &site, &sent, |_| {});
+        let response = response_with(server, &site, &sent, |_| {});
         let done: Vec<u16> = std::thread::scope(|scope| {
             let tries: Vec<_> = (0..16)
                 .map(|_| {

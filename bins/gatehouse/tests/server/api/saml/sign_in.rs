@@ -43,7 +43,10 @@ fn a_whole_sign_in() {
         );
         let me = browser.get("/api/me").json();
         assert_eq!(me["id"], ada.id.as_str());
-        assert!(!browser.cookies.borrow().keys().any(|name| name.starts_with("saml_")), "it is taken away");
+        assert!(
+            !browser.cookies.borrow().keys().any(|name| name.starts_with("saml_")),
+            "the server removes the cookie"
+        );
         let entries = server.entries(&site.tenant);
         let theirs: Vec<_> = entries.iter().filter(|entry| entry.actor_id == site.id).collect();
         assert!(theirs.iter().all(|entry| entry.actor_type == "SAML"));
@@ -77,7 +80,7 @@ fn relay_state_cannot_redirect_to_other_origins() {
         assert_eq!(
             to("?relayState=%2Fsettings%2Fsso", Some("https://evil.example/")),
             "/",
-            "a key of nobody's"
+            "no key has this name"
         );
         assert_eq!(to("?relayState=%2Fsettings%2Fsso", Some("")), "/");
     });
@@ -178,7 +181,7 @@ fn providers_are_found_by_address_or_tenant() {
         let site = Site::new(server, "acme");
         let ask = |body| server.browser().post("/api/auth/sign-in/providers", &body);
         let none = json!({ "providers": [] });
-        assert_eq!(ask(json!({ "email": "x@corp.example" })).json(), none, "the domain is nobody's yet");
+        assert_eq!(ask(json!({ "email": "x@corp.example" })).json(), none, "nobody has verified the domain");
         let url = format!("http://localhost:8080/api/saml/{}/login", site.id);
         let found = json!({ "providers": [{ "name": "Corp", "loginUrl": url }] });
         assert_eq!(ask(json!({ "tenant": "acme" })).json(), found);

@@ -72,12 +72,12 @@ fn failed_connection_test_reports_the_check_and_the_reason() {
         assert_eq!(check(&report, "SIGNATURE")["reason"], "SIGNATURE_INVALID");
         assert_eq!(check(&report, "STRUCTURE")["outcome"], "PASSED");
         assert_eq!(check(&report, "CONDITIONS")["outcome"], "NOT_REACHED");
-        assert_eq!(report["attributes"], json!([]), "nothing is shown that nobody has signed");
+        assert_eq!(report["attributes"], json!([]), "unsigned attributes are not shown");
 
         let report = failed(server, &|says| says.audience = "https://else.example".into(), false);
         assert_eq!(check(&report, "CONDITIONS")["reason"], "WRONG_AUDIENCE");
         assert!(check(&report, "CONDITIONS")["detail"].as_str().unwrap().contains("else.example"));
-        assert_eq!(report["attributes"][0]["name"], "displayName", "what is signed is shown");
+        assert_eq!(report["attributes"][0]["name"], "displayName", "signed attributes are shown");
 
         let report = failed(server, &|_| {}, false);
         assert_eq!(check(&report, "ACCOUNT")["reason"], "NOT_PROVISIONED");

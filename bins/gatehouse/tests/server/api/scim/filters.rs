@@ -128,7 +128,7 @@ fn cursor_pages_cover_a_filtered_list() {
         assert_eq!(
             (other.status, &other.json()["scimType"]),
             (400, &json!("invalidCursor")),
-            "of another query"
+            "a cursor of another query"
         );
     });
 }

@@ -14,7 +14,7 @@ fn rate_limit_applies_only_to_the_tenant_that_exceeds_it() {
         assert_eq!(
             answers.iter().take(4).filter(|answer| answer.status == 200).count(),
             4,
-            "twice the rate at once"
+            "bursts of twice the rate are allowed"
         );
         assert!(!refused.is_empty());
         insta::allow_duplicates! {
@@ -22,11 +22,11 @@ fn rate_limit_applies_only_to_the_tenant_that_exceeds_it() {
         }
         assert_eq!(refused[0].header("retry-after"), "1");
         assert_eq!(patient.scim.get(USERS).status, 200);
-        assert_eq!(eager.scim.bearer("nonsense").get(USERS).status, 401, "credentials come first");
+        assert_eq!(eager.scim.bearer("nonsense").get(USERS).status, 401, "credentials are checked first");
         assert_eq!(server.anonymous().get("/api/scim/v2/ServiceProviderConfig").status, 200);
         // After `Retry-After` the tenant is served again.
-        let told = refused[0].header("retry-after").parse().unwrap();
-        std::thread::sleep(std::time::Duration::from_secs(told));
+        let seconds = refused[0].header("retry-after").parse().unwrap();
+        std::thread::sleep(std::time::Duration::from_secs(seconds));
         assert_eq!(eager.scim.get(USERS).status, 200);
     }
 }

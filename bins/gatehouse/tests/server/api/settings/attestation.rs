@@ -180,7 +180,7 @@ fn policy_test_returns_the_decision_and_its_reasons() {
             let error = refused.json()["error"].as_str().unwrap().to_owned();
             assert!(error.starts_with(begins), "{error}");
         }
-        assert_eq!(member.get(POLICY).json()["policy"], policy, "nothing has changed");
+        assert_eq!(member.get(POLICY).json()["policy"], policy, "the policy is unchanged");
     });
 }
 
@@ -399,9 +399,10 @@ fn policy_change_reports_passkeys_that_no_longer_comply() {
                 "reasons": ["SYNCED_PASSKEY_DENIED", "PLATFORM_AUTHENTICATOR_DENIED"],
             }])
         );
-        let of = |make: &Value| (make["aaguid"].clone(), make["enrolled"].clone(), make["refused"].clone());
-        let makes: Vec<_> = put["makes"].as_array().unwrap().iter().map(of).collect();
-        assert_eq!(makes, [(json!(HARDWARE), json!(1), json!(0)), (json!(GOOGLE), json!(1), json!(1))]);
+        let of =
+            |model: &Value| (model["aaguid"].clone(), model["enrolled"].clone(), model["refused"].clone());
+        let models: Vec<_> = put["makes"].as_array().unwrap().iter().map(of).collect();
+        assert_eq!(models, [(json!(HARDWARE), json!(1), json!(0)), (json!(GOOGLE), json!(1), json!(1))]);
         assert_eq!(put["makes"][1]["authenticator"]["name"], "Google Password Manager");
         assert_eq!(kept["aaguid"], HARDWARE);
 

@@ -59,7 +59,7 @@ fn administrators_search_the_audit_log_by_each_filter() {
         assert!(entry["id"].as_str().unwrap().starts_with("aud_"));
         let actor = json!({ "id": tenant.token_id.as_str(), "type": "SCIM", "name": entry["actor"]["name"] });
         assert_eq!(entry["actor"], actor);
-        assert!(entry["actor"]["name"].is_string(), "what the token is called");
+        assert!(entry["actor"]["name"].is_string(), "the actor is named after the token");
         assert_eq!((&entry["resourceType"], &entry["resourceId"]), (&json!("user"), &json!(users[1])));
         assert_eq!((&entry["ip"], entry["metadata"].is_object()), (&json!("127.0.0.1"), true));
 
@@ -83,7 +83,7 @@ fn administrators_search_the_audit_log_by_each_filter() {
             .map(|entry| entry["timestamp"].as_str().unwrap())
             .collect();
         let between = format!("?from={}&to={}&userId={}", times[2], times[0], tenant.token_id);
-        assert_eq!(actions(&get(&admin, &between)), [created, created], "the end is not within");
+        assert_eq!(actions(&get(&admin, &between)), [created, created], "the end is exclusive");
         // Another tenant's audit log is not accessible.
         let other = server.tenant("other");
         let (_, stranger) = server.signed_in(&other, "eve@example.com", Role::Admin);
@@ -142,7 +142,7 @@ fn cursor_is_valid_only_for_its_own_search() {
             cursor = format!("&cursor={next}");
         }
         let expected: Vec<_> = users.iter().rev().map(|id| json!(id)).collect();
-        assert_eq!(seen, expected, "newest first, and not those that came meanwhile");
+        assert_eq!(seen, expected, "newest first, without entries added meanwhile");
         for query in [
             format!("?userId={}&limit=4{cursor}", tenant.token_id),
             format!("?{search}&cursor=nonsense"),

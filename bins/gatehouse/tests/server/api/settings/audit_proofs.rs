@@ -241,13 +241,13 @@ fn operator_verifies_the_database_and_anybody_verifies_an_export() {
         let found = elsewhere.json(&offline);
         assert_eq!(found["count"], 0, "{found}");
         assert!(found["entries"].as_u64().unwrap() >= 7 && found["leftOut"] == 0, "{found}");
-        assert!(!elsewhere.path().join("gatehouse.db").exists(), "no database is made for it");
+        assert!(!elsewhere.path().join("gatehouse.db").exists(), "no database is created");
         let changed = export.text.replacen("ACCOUNT_NETWORK_RULE_ADDED", "ACCOUNT_NETWORK_RULE_REMOVED", 1);
         assert_ne!(changed, export.text);
         std::fs::write(&file, changed).unwrap();
         let output = elsewhere.run(&offline);
-        let said = String::from_utf8(output.stdout).unwrap();
-        assert!(!output.status.success() && said.contains("was changed"), "{said}");
+        let report = String::from_utf8(output.stdout).unwrap();
+        assert!(!output.status.success() && report.contains("was changed"), "{report}");
         std::fs::write(&file, export.text.lines().skip(1).collect::<Vec<_>>().join("\n")).unwrap();
         assert!(elsewhere.refused(&offline).1.contains("the first line is not a checkpoint"));
         for query in ["format=csv&proofs=true", "proofs=yes&format=ndjson"] {
@@ -274,8 +274,8 @@ fn operator_verifies_the_database_and_anybody_verifies_an_export() {
         }
         process.sql(&format!("UPDATE audit_entries SET actor_id = 'usr_somebody' {of}"));
         let output = process.run(&verify);
-        let said = String::from_utf8(output.stdout).unwrap();
-        assert!(!output.status.success() && said.contains("was changed"), "{said}");
+        let report = String::from_utf8(output.stdout).unwrap();
+        assert!(!output.status.success() && report.contains("was changed"), "{report}");
         drop(server);
     }
 }

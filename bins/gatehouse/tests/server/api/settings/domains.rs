@@ -41,7 +41,7 @@ fn domain_is_verified_by_its_record_and_removed() {
         let listed = browser.get(DOMAINS).json()["domains"].clone();
         let record = value(&listed[0]);
         assert!(record.starts_with("gatehouse-domain-verification="), "{record}");
-        assert_ne!(value(&listed[1]), record, "each has its own");
+        assert_ne!(value(&listed[1]), record, "each domain has its own record");
         assert_eq!(
             listed[0],
             json!({

@@ -149,26 +149,32 @@ fn policy_test_returns_the_decision_and_hides_rules_from_members() {
         let tenant = server.tenant("acme");
         let admin = program(server, &tenant, OFFICE);
         let (_, member) = server.signed_in(&tenant, "bob@example.com", Role::Member);
-        let asks = |body: Value| admin.post(TEST, &body).json();
-        assert_eq!(asks(json!({ "ip": HOME })), json!({ "decision": "ALLOW", "reason": "MODE_OFF" }));
+        let test_policy = |body: Value| admin.post(TEST, &body).json();
+        assert_eq!(test_policy(json!({ "ip": HOME })), json!({ "decision": "ALLOW", "reason": "MODE_OFF" }));
         for (cidr, label) in [("203.0.113.0/24", "Office"), ("203.0.0.0/16", "All"), ("127.0.0.1", "Here")] {
             admin.post(RULES, &json!({ "cidr": cidr, "label": label }));
         }
         let enforcement = json!({ "SIGN_IN": false, "DASHBOARD": false, "API": true });
         let body = on(true, json!({ "enforcement": enforcement }));
         assert_eq!(admin.put(POLICY, &body).status, 200);
-        let matched = asks(json!({ "ip": OFFICE }));
+        let matched = test_policy(json!({ "ip": OFFICE }));
         assert_eq!((&matched["decision"], &matched["reason"]), (&json!("ALLOW"), &json!("RULE_MATCH")));
-        assert_eq!(matched["matchedRule"]["label"], "Office", "of several the smallest");
-        assert_eq!(asks(json!({ "ip": "::ffff:203.0.113.7" }))["reason"], "RULE_MATCH");
-        assert_eq!(asks(json!({ "ip": HOME })), json!({ "decision": "DENY", "reason": "NO_RULE_MATCH" }));
-        assert_eq!(asks(json!({ "ip": HOME, "asAdmin": true }))["reason"], "ADMIN_BYPASS");
-        assert_eq!(asks(json!({ "ip": HOME, "surface": "SIGN_IN" }))["reason"], "SURFACE_NOT_ENFORCED");
+        assert_eq!(matched["matchedRule"]["label"], "Office", "the most specific rule matches");
+        assert_eq!(test_policy(json!({ "ip": "::ffff:203.0.113.7" }))["reason"], "RULE_MATCH");
+        assert_eq!(
+            test_policy(json!({ "ip": HOME })),
+            json!({ "decision": "DENY", "reason": "NO_RULE_MATCH" })
+        );
+        assert_eq!(test_policy(json!({ "ip": HOME, "asAdmin": true }))["reason"], "ADMIN_BYPASS");
+        assert_eq!(
+            test_policy(json!({ "ip": HOME, "surface": "SIGN_IN" }))["reason"],
+            "SURFACE_NOT_ENFORCED"
+        );
         let seen = member.post(TEST, &json!({ "ip": OFFICE })).json();
         assert_eq!(seen, json!({ "decision": "ALLOW", "reason": "RULE_MATCH" }));
         assert!(member.get(POLICY).json().get("rules").is_none());
 
-        let several = asks(json!({ "ips": [OFFICE, HOME] }));
+        let several = test_policy(json!({ "ips": [OFFICE, HOME] }));
         assert_eq!(
             several,
             json!({ "decisions": [
@@ -176,7 +182,7 @@ fn policy_test_returns_the_decision_and_hides_rules_from_members() {
                 { "ip": HOME, "decision": "DENY", "reason": "NO_RULE_MATCH" },
             ] })
         );
-        assert_eq!(asks(json!({ "ips": [] })), json!({ "decisions": [] }));
+        assert_eq!(test_policy(json!({ "ips": [] })), json!({ "decisions": [] }));
         for body in [
             json!({}),
             json!({ "ip": OFFICE, "ips": [OFFICE] }),
@@ -208,7 +214,7 @@ fn policy_applies_to_the_next_request_on_every_surface_and_instance() {
         assert_eq!(inside.put(POLICY, &on(false, json!({}))).status, 200);
         for refused in [home.get("/api/me"), outside.get("/api/me"), unknown.get("/api/me")] {
             is(&refused, 403, "NETWORK_POLICY_BLOCKED");
-            assert!(refused.json().get("reason").is_none(), "nobody is told more");
+            assert!(refused.json().get("reason").is_none(), "the answer does not say why");
         }
         let page = home.with("Accept", "text/html").get("/account/security");
         assert_eq!((page.status, page.header("content-type")), (403, "text/html; charset=utf-8"));
@@ -224,13 +230,13 @@ fn policy_applies_to_the_next_request_on_every_surface_and_instance() {
             let there = || home.at(second).get("/api/me");
             is(&there(), 403, "NETWORK_POLICY_BLOCKED");
             let rule = inside.post(RULES, &json!({ "cidr": "127.0.0.1", "label": "Here" })).json();
-            assert_eq!(there().status, 200, "a rule more");
+            assert_eq!(there().status, 200, "an added rule applies at once");
             let path = format!("{RULES}/{}", rule["id"].as_str().unwrap());
             assert_eq!(inside.delete(&path).status, 200);
             is(&there(), 403, "NETWORK_POLICY_BLOCKED");
             let enforcement = json!({ "SIGN_IN": true, "DASHBOARD": false, "API": true });
             assert_eq!(inside.put(POLICY, &on(false, json!({ "enforcement": enforcement }))).status, 200);
-            assert_eq!(there().status, 200, "not looked at");
+            assert_eq!(there().status, 200, "the dashboard is not enforced");
             assert_eq!(inside.put(POLICY, &on(false, json!({}))).status, 200);
             is(&there(), 403, "NETWORK_POLICY_BLOCKED");
         });
@@ -265,7 +271,7 @@ fn policy_applies_to_the_next_request_on_every_surface_and_instance() {
         assert_eq!(provider(HOME).get("/api/scim/v2/Users").status, 200);
         let other = server.tenant("other");
         let theirs = other.scim.with("X-Forwarded-For", "192.0.2.1").get("/api/scim/v2/Users");
-        assert_eq!(theirs.status, 200, "other tenants are others");
+        assert_eq!(theirs.status, 200, "other tenants are not affected");
     });
 }
 
@@ -330,11 +336,11 @@ fn impact_lists_sessions_and_tokens_that_would_be_blocked() {
         let inside = program(server, &tenant, OFFICE);
         assert_eq!(inside.get("/api/me").status, 200);
         assert_eq!(tenant.scim.with("X-Forwarded-For", HOME).get("/api/scim/v2/Users").status, 200);
-        let asks = |mut body: Value, rules: Value| {
+        let preview = |mut body: Value, rules: Value| {
             body["rules"] = rules;
             inside.post("/api/settings/network-policy/impact", &body)
         };
-        let impact = || asks(on(true, json!({})), json!(["203.0.113.0/24"])).json();
+        let impact = || preview(on(true, json!({})), json!(["203.0.113.0/24"])).json();
         // Write the last use as the server does with a delay.
         let id = tenant.token_id.to_string();
         server.write(&tenant.id, async move |ctx, tx| {
@@ -347,26 +353,26 @@ fn impact_lists_sessions_and_tokens_that_would_be_blocked() {
         });
         let found = impact();
         let sessions = found["sessions"].as_array().unwrap();
-        assert_eq!(sessions.len(), 1, "not the administrator's, who has the bypass: {found}");
+        assert_eq!(sessions.len(), 1, "administrators have the bypass: {found}");
         assert_eq!((&sessions[0]["userId"], &sessions[0]["ip"]), (&json!(ada.id.as_str()), &json!(HOME)));
         assert_eq!(found["tokens"], json!([{ "id": tenant.token_id.as_str(), "kind": "SCIM", "ip": HOME }]));
-        let without = asks(on(false, json!({})), json!(["203.0.113.0/24"])).json();
+        let without = preview(on(false, json!({})), json!(["203.0.113.0/24"])).json();
         assert_eq!(without["sessions"].as_array().unwrap().len(), 2);
-        let nowhere = asks(on(false, json!({})), json!([])).json();
+        let nowhere = preview(on(false, json!({})), json!([])).json();
         assert_eq!(nowhere["sessions"].as_array().unwrap().len(), 3);
-        let off = asks(on(false, json!({ "mode": "OFF" })), json!([])).json();
+        let off = preview(on(false, json!({ "mode": "OFF" })), json!([])).json();
         assert_eq!(off, json!({ "sessions": [], "tokens": [] }));
-        let bad = asks(on(true, json!({})), json!(["203.0.113.0/24", "10.0.0.1/8"]));
+        let bad = preview(on(true, json!({})), json!(["203.0.113.0/24", "10.0.0.1/8"]));
         is(&bad, 400, "INVALID_CIDR");
         assert!(bad.json()["error"].as_str().unwrap().starts_with("rules[1]: "), "{}", bad.text);
         // Idle sessions are not listed, and neither are credentials that were used long ago.
-        let everybody = || asks(on(false, json!({})), json!([])).json();
+        let everybody = || preview(on(false, json!({})), json!([])).json();
         server.env.advance(std::time::Duration::from_hours(13));
         assert_eq!(everybody()["sessions"], json!([]));
         assert_eq!(everybody()["tokens"].as_array().unwrap().len(), 1);
         server.env.advance(std::time::Duration::from_hours(31 * 24));
         assert_eq!(everybody(), json!({ "sessions": [], "tokens": [] }));
-        assert_eq!(inside.get(POLICY).json()["mode"], "OFF", "nothing has changed");
+        assert_eq!(inside.get(POLICY).json()["mode"], "OFF", "the policy is unchanged");
     });
 }
 
@@ -438,7 +444,7 @@ fn caller_must_acknowledge_blocking_their_own_address() {
         let there = inside.with("X-Forwarded-For", "192.0.2.1");
         assert_eq!(there.put(POLICY, &on(true, json!({}))).status, 200);
         let acknowledged = on(false, json!({ "acknowledge": ["CALLER_NOT_COVERED"] }));
-        assert_eq!(inside.put(POLICY, &acknowledged).status, 200, "by the bypass");
+        assert_eq!(inside.put(POLICY, &acknowledged).status, 200, "the bypass lets the administrator in");
         is(&inside.get(POLICY), 403, "NETWORK_POLICY_BLOCKED");
     });
 }

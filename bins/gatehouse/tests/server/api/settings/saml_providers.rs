@@ -44,7 +44,7 @@ fn by_xml(idp: &Idp, domains: &[&str]) -> Value {
 }
 
 /// Returns the event codes about SSO connections in the tenant's audit log, oldest first.
-fn told(server: &Server, tenant: &Tenant) -> Vec<String> {
+fn recorded_changes(server: &Server, tenant: &Tenant) -> Vec<String> {
     let mut entries = server.entries(tenant);
     entries.reverse();
     entries.retain(|entry| entry.resource_type == "saml_provider");
@@ -52,7 +52,7 @@ fn told(server: &Server, tenant: &Tenant) -> Vec<String> {
 }
 
 /// Waits until a second instance, which starts with a refresh, has refreshed.
-fn another_looks(server: &Server, until: impl Fn() -> bool) {
+fn await_on_second_instance(server: &Server, until: impl Fn() -> bool) {
     server.second(|_| eventually(&until));
 }
 
@@ -150,7 +150,7 @@ fn connection_is_created_changed_and_removed() {
         ] {
             assert_eq!(gone.status, 404, "{}", gone.text);
         }
-        assert_eq!(told(server, &tenant), ["CREATED", "UPDATED", "DELETED"]);
+        assert_eq!(recorded_changes(server, &tenant), ["CREATED", "UPDATED", "DELETED"]);
     });
 }
 
@@ -160,7 +160,7 @@ fn errors_name_the_invalid_field() {
     let (_, browser) = admin(&server, "acme");
     let idp = Idp::new("idp.example.com");
     let ended = idp_metadata(ENTITY, &[&ending_in(server.env.now(), -3)]);
-    let mut said = Vec::new();
+    let mut problems = Vec::new();
     for (field, value) in [
         ("name", json!("")),
         ("name", json!("a\u{7}b")),
@@ -186,7 +186,7 @@ fn errors_name_the_invalid_field() {
     ] {
         let mut body = by_xml(&idp, &["corp.example"]);
         body[field] = value;
-        said.push(refusal(&server, &browser, &body));
+        problems.push(refusal(&server, &browser, &body));
     }
     for body in [
         json!({ "metadataUrl": "http://user:secret@idp.example.com/" }),
@@ -201,9 +201,9 @@ fn errors_name_the_invalid_field() {
     ] {
         let mut whole = json!({ "name": "Corp", "emailDomains": ["corp.example"] });
         whole.as_object_mut().unwrap().extend(body.as_object().unwrap().clone());
-        said.push(refusal(&server, &browser, &whole));
+        problems.push(refusal(&server, &browser, &whole));
     }
-    insta::assert_snapshot!(said.join("\n"), @r#"
+    insta::assert_snapshot!(problems.join("\n"), @r#"
     name: write 1 to 100 printable characters, no space at either end
     name: write 1 to 100 printable characters, no space at either end
     emailDomains: write 1 to 100 domains, as in your users' email addresses after the @
@@ -279,7 +279,7 @@ fn tokens_may_only_read_and_users_change_with_a_step_up() {
             let asked = (unproved.status, &unproved.json()["purpose"]) == (401, &json!(PURPOSE));
             assert_eq!(asked, is_guarded, "{method} {path}: {}", unproved.text);
         }
-        assert_eq!(told(server, &tenant), ["CREATED", "TESTED"]);
+        assert_eq!(recorded_changes(server, &tenant), ["CREATED", "TESTED"]);
     });
 }
 
@@ -324,9 +324,9 @@ fn metadata_url_is_read_when_set_and_on_refresh() {
         sink.answers("/none", 404, "", "");
         sink.answers("/moved", 302, "location: https://elsewhere.example/\r\n", "");
         sink.answers("/large", 200, "", &"x".repeat(512 * 1024 + 1));
-        let said = ["/none", "/moved", "/large"].map(|path| refusal(server, &browser, &body(path)));
+        let problems = ["/none", "/moved", "/large"].map(|path| refusal(server, &browser, &body(path)));
         insta::allow_duplicates! {
-            insta::assert_snapshot!(said.join("\n"), @r"
+            insta::assert_snapshot!(problems.join("\n"), @r"
             metadataUrl: the server answered 404 instead of 200
             metadataUrl: the server answered 302, a redirect, which is not followed; enter the URL that it leads to
             metadataUrl: the document is larger than 512 KiB; enter the URL of the metadata of one identity provider
@@ -351,7 +351,7 @@ fn metadata_url_is_read_when_set_and_on_refresh() {
         };
         let both = refresh();
         assert_eq!(fingerprints(&both), [old.fingerprint(), new.fingerprint()]);
-        assert_eq!(told(server, &tenant), ["CREATED", "UPDATED"]);
+        assert_eq!(recorded_changes(server, &tenant), ["CREATED", "UPDATED"]);
 
         // Metadata with another entity ID is refused, and so is an error response.
         sink.answers("/metadata", 200, "", &idp_metadata("https://evil.example", &[&new]));
@@ -369,7 +369,7 @@ fn metadata_url_is_read_when_set_and_on_refresh() {
         sink.answers("/metadata", 200, "", &idp_metadata(ENTITY, &[&new]));
         let healed = refresh();
         assert_eq!((fingerprints(&healed), healed["metadata"].get("error")), (vec![new.fingerprint()], None));
-        assert_eq!(told(server, &tenant), ["CREATED", "UPDATED", "UPDATED"]);
+        assert_eq!(recorded_changes(server, &tenant), ["CREATED", "UPDATED", "UPDATED"]);
 
         let limited = (0..20).map(|_| browser.send("POST", &format!("{path}/refresh"), None));
         let limited = limited.last().unwrap();
@@ -410,7 +410,7 @@ fn metadata_is_refreshed_periodically() {
         sink.answers("/metadata", 200, "", &idp_metadata(ENTITY, &[&new]));
         server.env.advance(Duration::from_hours(6));
         let shown = || browser.get(&path).json();
-        another_looks(server, || shown()["certificates"][0]["fingerprint"] == new.fingerprint());
+        await_on_second_instance(server, || shown()["certificates"][0]["fingerprint"] == new.fingerprint());
         let entry = server.entry(&tenant, "ACCOUNT_SAML_PROVIDER_UPDATED");
         assert_eq!((entry.actor_type.as_str(), entry.actor_id.as_str()), ("SYSTEM", "saml"));
         assert!(entry.metadata.contains(&new.fingerprint()), "{}", entry.metadata);
@@ -418,12 +418,12 @@ fn metadata_is_refreshed_periodically() {
         // A failed refresh is reported and retried sooner.
         sink.answers("/metadata", 500, "", "");
         server.env.advance(Duration::from_hours(6));
-        another_looks(server, || shown()["metadata"]["error"].is_string());
+        await_on_second_instance(server, || shown()["metadata"]["error"].is_string());
         assert_eq!(sink.received("/metadata").len(), 3);
         server.env.advance(Duration::from_mins(15));
         sink.answers("/metadata", 200, "", &idp_metadata(ENTITY, &[&new]));
-        another_looks(server, || shown()["metadata"].get("error").is_none());
-        assert_eq!(told(server, &tenant), ["CREATED", "UPDATED"]);
+        await_on_second_instance(server, || shown()["metadata"].get("error").is_none());
+        assert_eq!(recorded_changes(server, &tenant), ["CREATED", "UPDATED"]);
     });
 }
 
@@ -446,7 +446,7 @@ fn expiry_of_the_last_certificate_is_announced_in_time() {
             entries.retain(|entry| entry.action == "ACCOUNT_SAML_PROVIDER_CERTIFICATE_EXPIRING");
             entries
         };
-        another_looks(server, || ends().len() == 1);
+        await_on_second_instance(server, || ends().len() == 1);
         let entry = ends().remove(0);
         let data: Value = serde_json::from_str(&entry.metadata).unwrap();
         assert_eq!((&data["days"], &data["certificate"]), (&json!(30), &json!(last.fingerprint())));
@@ -469,7 +469,7 @@ fn expiry_of_the_last_certificate_is_announced_in_time() {
         let changed = server.proved(&browser, PURPOSE).put(&path, &body(&[&longer]));
         assert_eq!((changed.status, &changed.json()["certificates"][0]["status"]), (200, &json!("VALID")));
         server.env.advance(Duration::from_hours(24 * 394));
-        another_looks(server, || ends().len() == 2);
+        await_on_second_instance(server, || ends().len() == 2);
         assert!(ends().iter().any(|entry| entry.metadata.contains("\"days\":7")));
     });
 }

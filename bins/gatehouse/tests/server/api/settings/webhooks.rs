@@ -97,7 +97,7 @@ fn errors_name_the_invalid_field() {
         &[("webhooks_allow_cidrs", "192.0.2.1"), ("webhooks_allow_http", "false")],
     );
     let (_, browser) = admin(&server, "acme");
-    let mut told = Vec::new();
+    let mut errors = Vec::new();
     let long = "A".repeat(129);
     for (field, value) in [
         ("name", json!("")),
@@ -126,9 +126,9 @@ fn errors_name_the_invalid_field() {
         );
         let error = answer.json()["error"].as_str().unwrap().to_owned();
         assert!(error.starts_with(field) || field == "colour", "{error}");
-        told.push(error);
+        errors.push(error);
     }
-    insta::assert_snapshot!(told.join("\n"), @r#"
+    insta::assert_snapshot!(errors.join("\n"), @r#"
     name: write 1 to 100 printable characters, no space at either end
     name: write 1 to 100 printable characters, no space at either end
     url: http:// is not encrypted; the URL has to begin with https://
@@ -187,10 +187,10 @@ fn event_is_delivered_with_a_signature() {
         assert_eq!(received.header("webhook-timestamp"), received.header("x-service-timestamp"));
         assert!(!received.headers.contains_key("x-service-signature-next"));
         let now = kernel::Env::now(&*server.env).unix_millis() / 1000;
-        let told = received.header("x-service-timestamp");
+        let timestamp = received.header("x-service-timestamp");
         let verified = webhooks::verify::verify(
             &webhooks::verify::ReceiverSecrets::new([&secret]).unwrap(),
-            told,
+            timestamp,
             received.header("x-service-signature"),
             received.body.as_bytes(),
             now,
@@ -336,7 +336,7 @@ fn failed_delivery_is_listed_retried_and_can_be_replayed() {
         assert_eq!((retried.status, &retried.json()["attempt"]), (200, &json!(3)), "{}", retried.text);
         sink.await_received("/in", 3);
         eventually(|| list()[0]["status"] == "SUCCEEDED");
-        assert_eq!(list().as_array().unwrap().len(), 3, "it was brought forward, not doubled");
+        assert_eq!(list().as_array().unwrap().len(), 3, "the retry moved forward and was not duplicated");
         assert!(list()[1]["nextAttemptAt"].as_str() <= list()[0]["attemptedAt"].as_str(), "{}", list());
         let done = list()[0].clone();
         let once_more =
@@ -369,8 +369,11 @@ fn webhook_is_disabled_after_410_and_others_are_notified() {
         subscribe(&browser, &sink.url("/watch"), &["ACCOUNT_WEBHOOK_DISABLED"]);
         sink.answers("/gone", 410, "", "");
         create_user(&tenant, "bob@example.com");
-        let told = sink.await_received("/watch", 1).remove(0).json();
-        assert_eq!((&told["data"], &told["actor"]["type"]), (&json!({ "reason": "GONE" }), &json!("SYSTEM")));
+        let event = sink.await_received("/watch", 1).remove(0).json();
+        assert_eq!(
+            (&event["data"], &event["actor"]["type"]),
+            (&json!({ "reason": "GONE" }), &json!("SYSTEM"))
+        );
         let shown = browser.get(&path).json();
         assert_eq!((&shown["enabled"], &shown["disabledReason"]), (&json!(false), &json!("GONE")));
         assert_eq!(server.entry(&tenant, "ACCOUNT_WEBHOOK_DISABLED").actor_id, "webhooks");
@@ -398,7 +401,10 @@ fn webhook_is_disabled_after_410_and_others_are_notified() {
         assert_eq!(replayed.json(), json!({ "replayed": 2 }), "{}", replayed.text);
         let events = sink.await_received("/gone", 3);
         let (first, again) = (events[0].header("x-service-event-id"), &events[1..]);
-        assert!(again.iter().any(|one| one.header("x-service-event-id") == first), "with the same id");
+        assert!(
+            again.iter().any(|one| one.header("x-service-event-id") == first),
+            "the event ID is the same"
+        );
         let early = browser.post(&format!("{path}/replay"), &json!({ "from": "2999-01-01T00:00:00Z" }));
         assert!(early.json()["error"].as_str().unwrap().starts_with("from"), "{}", early.text);
     });
@@ -412,12 +418,12 @@ fn webhook_test_returns_its_outcome_and_is_not_listed_as_delivery() {
         sink.answers("/in", 418, "", "short and stout");
         let tested = browser.send("POST", &format!("{path}/test"), None);
         assert_eq!(tested.status, 200);
-        let told = tested.json();
+        let outcome = tested.json();
         assert_eq!(
-            (&told["httpStatus"], &told["body"], told.get("error")),
+            (&outcome["httpStatus"], &outcome["body"], outcome.get("error")),
             (&json!(418), &json!("short and stout"), None)
         );
-        assert!(told["elapsedMs"].is_u64());
+        assert!(outcome["elapsedMs"].is_u64());
         let received = sink.received("/in").remove(0);
         assert_eq!(
             (received.kind().as_str(), &received.json()["data"]),

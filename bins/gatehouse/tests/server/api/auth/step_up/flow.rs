@@ -57,7 +57,7 @@ fn action_needs_a_step_up_token_that_works_once() {
         assert_eq!(status(&browser, "SCIM_TOKEN_MINT")["active"], false);
         let listed = browser.get("/api/settings/scim-tokens").json();
         let named: Vec<_> = listed["tokens"].as_array().unwrap().iter().map(|token| &token["name"]).collect();
-        assert_eq!(named, ["Okta", "test"], "the harness has one, too");
+        assert_eq!(named, ["Okta", "test"], "the test server has created one");
 
         // The audit log contains all of it; the refusal is recorded after its response.
         crate::support::eventually(|| {

@@ -125,7 +125,7 @@ fn changed_credential_voids_step_up_tokens() {
         let other = server.browser();
         assert_eq!(other.sign_in(&ada.email, "words in another order").status, 200);
         let sealing = server.proof(&browser, SEAL);
-        assert_eq!(status(&other, SEAL)["active"], true, "of the person, in whichever session");
+        assert_eq!(status(&other, SEAL)["active"], true, "step-up is per user, not per session");
         other.delete(&format!("/api/me/sessions/{}", browser.cookie("as_sid")));
         is(&consume(&browser, &sealing, SEAL), 401, "SESSION_REVOKED");
         assert_eq!(status(&other, SEAL)["active"], false);

@@ -72,9 +72,9 @@ fn another_service_consumes_a_step_up_token_over_http() {
             .arg(tenant.id.as_str())
             .stdout(Stdio::piped());
         let mut running = Running(command.spawn().expect("`cargo test --workspace` builds the examples"));
-        let mut said = String::new();
-        BufReader::new(running.0.stdout.take().unwrap()).read_line(&mut said).unwrap();
-        let payroll: SocketAddr = said.trim().strip_prefix("listening on http://").unwrap().parse().unwrap();
+        let mut line = String::new();
+        BufReader::new(running.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let payroll: SocketAddr = line.trim().strip_prefix("listening on http://").unwrap().parse().unwrap();
 
         let (status, refusal) = seal("127.0.0.9", payroll, &here, None);
         assert_eq!((status, &refusal["code"]), (401, &"STEP_UP_REQUIRED".into()), "{refusal}");

@@ -84,7 +84,7 @@ fn entra_sends_one_operation_per_attribute_by_default() {
         assert_eq!(user["name"]["familyName"], "updatedFamilyName");
         assert_eq!(user["phoneNumbers"], json!([{ "value": "555-1234", "type": "mobile" }]));
         let address = json!([{ "streetAddress": "1 Microsoft Way", "locality": "Redmond", "type": "work", "primary": true }]);
-        assert_eq!(user["addresses"], address, "all in one value");
+        assert_eq!(user["addresses"], address, "all fields are in one value");
         assert_eq!(user[ENTERPRISE], json!({ "department": "R&D", "manager": { "value": "usr_manager" } }));
         assert_eq!(user["displayName"], "Shown");
 
@@ -103,7 +103,7 @@ fn entra_sends_one_operation_per_attribute_by_default() {
         let user =
             patch(&tenant.scim, &path, &json!([{ "op": "Replace", "path": "active", "value": "False" }]));
         assert_eq!(user["active"], false);
-        assert_eq!(tenant.scim.get(&path).json()["active"], false, "who is inactive is answered");
+        assert_eq!(tenant.scim.get(&path).json()["active"], false, "inactive users are returned");
         assert_eq!(tenant.scim.delete(&path).status, 204, "a hard delete follows after thirty days");
         assert_eq!(tenant.scim.get(&path).status, 404);
     });
@@ -168,7 +168,7 @@ fn entra_creates_and_fills_a_group_and_reads_it_without_members() {
             "{GROUPS}?filter=id+eq+%22{id}%22+and+members+eq+{}&excludedAttributes=members",
             user["id"].to_string().replace('"', "%22")
         );
-        assert_eq!(tenant.scim.get(&asked).json()["totalResults"], 1, "it asks who is in a group");
+        assert_eq!(tenant.scim.get(&asked).json()["totalResults"], 1, "Entra checks the membership");
         patch(
             &tenant.scim,
             &path,

@@ -65,7 +65,7 @@ fn okta_creates_updates_and_deactivates_a_user() {
         });
         let (status, inactive) = send(&scim, "PATCH", &path, &off);
         assert_eq!((status, &inactive["active"]), (200, &json!(false)));
-        assert_eq!(find()["Resources"][0]["active"], false, "who is deactivated stays visible");
+        assert_eq!(find()["Resources"][0]["active"], false, "deactivated users are still listed");
         whole["active"] = json!(true);
         assert_eq!(send(&scim, "PUT", &path, &whole).1["active"], true);
     });

@@ -76,9 +76,13 @@ fn errors_name_the_attribute() {
             (json!({ "displayName": "x", "members": [{ "value": foreign[0] }] }), "invalidValue", "members"),
         ] {
             for answer in [tenant.scim.post(GROUPS, &body), tenant.scim.put(&path, &body)] {
-                let said = answer.json();
-                assert_eq!((answer.status, &said["scimType"]), (400, &json!(scim_type)), "{body}: {said}");
-                assert!(said["detail"].as_str().unwrap().contains(part), "{said}");
+                let problem = answer.json();
+                assert_eq!(
+                    (answer.status, &problem["scimType"]),
+                    (400, &json!(scim_type)),
+                    "{body}: {problem}"
+                );
+                assert!(problem["detail"].as_str().unwrap().contains(part), "{problem}");
             }
         }
         let looms = group(&tenant, "Looms", &[]);
@@ -109,7 +113,7 @@ fn members_are_added_and_removed() {
         assert_eq!(
             tenant.scim.operations(&path, &again).json(),
             before,
-            "nothing changes, lastModified neither"
+            "lastModified does not change either"
         );
         assert_eq!(server.entries(&tenant).len(), entries);
 
@@ -215,6 +219,6 @@ fn thousands_of_members_are_changed_in_one_request() {
             .map(|entry| serde_json::from_str::<Value>(&entry.metadata).unwrap())
             .map(|data| data["joined"].as_array().unwrap().len() + data["left"].as_array().unwrap().len())
             .sum();
-        assert_eq!(named, 4_000, "the audit log names everybody");
+        assert_eq!(named, 4_000, "the audit log lists every member");
     });
 }

@@ -33,7 +33,7 @@ fn existing_user_is_returned_unchanged() {
         let entries = server.entries(&tenant).len();
         let again = tenant.scim.post(USERS, &json!({ "userName": "ADA@EXAMPLE.COM", "title": "Countess" }));
         assert_eq!((again.status, again.json()), (200, first.json()));
-        assert_eq!(server.entries(&tenant).len(), entries, "nothing happened, so nothing is entered");
+        assert_eq!(server.entries(&tenant).len(), entries, "an existing user adds no audit entry");
     });
 }
 

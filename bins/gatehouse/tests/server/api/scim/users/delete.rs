@@ -31,7 +31,7 @@ fn deleted_user_is_gone_and_its_names_can_be_reused() {
             assert_eq!(tenant.scim.get(&format!("{USERS}{filter}")).json()["totalResults"], 0, "{filter}");
         }
         let group = tenant.scim.get(&format!("/api/scim/v2/Groups/{}", group["id"].as_str().unwrap()));
-        assert_eq!(group.json()["members"], json!(null), "nor in any group");
+        assert_eq!(group.json()["members"], json!(null), "the user is removed from groups");
 
         let again = tenant.scim.post(USERS, &ada());
         assert_eq!(again.status, 201);

@@ -108,7 +108,7 @@ fn pages_follow_rfc_7644() {
         }
         let whole = [page("count=200"), page("startIndex=201")];
         let whole: Vec<_> = whole.iter().flat_map(names).collect();
-        assert_eq!(seen, whole, "small pages are the large ones, in the same order");
+        assert_eq!(seen, whole, "small pages have the same users in the same order");
         // Entries of the same millisecond have no defined order.
         seen.sort();
         assert_eq!(seen, (0..205).map(|number| format!("u{number:03}")).collect::<Vec<_>>(), "once each");

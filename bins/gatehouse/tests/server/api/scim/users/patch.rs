@@ -23,7 +23,7 @@ fn patch_changes_only_the_named_attributes() {
         }
         assert_eq!(tenant.scim.get(&path).json(), answer.json());
         let found = tenant.scim.get(&format!("{USERS}?filter=emails.value+eq+%22ADA@home.example%22"));
-        assert_eq!(found.json()["Resources"], json!([answer.json()]), "what was added is found");
+        assert_eq!(found.json()["Resources"], json!([answer.json()]), "the added value can be searched");
         assert_eq!(
             server.entry(&tenant, "ACCOUNT_USER_UPDATED").metadata,
             r#"{"changed":["externalId","name","emails"]}"#

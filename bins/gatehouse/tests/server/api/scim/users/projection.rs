@@ -39,13 +39,17 @@ fn client_selects_the_returned_attributes() {
             (&user[ENTERPRISE], &user["emails"][0]["type"]),
             (&json!({ "costCenter": "7" }), &Value::Null)
         );
-        assert_eq!(read("attributes="), made, "no names are no choice");
-        assert_eq!(read("attributes=emails.display").get("emails"), None, "of nothing, nothing is answered");
+        assert_eq!(read("attributes="), made, "an empty list selects everything");
+        assert_eq!(
+            read("attributes=emails.display").get("emails"),
+            None,
+            "an absent attribute is not returned"
+        );
         let user = read("excludedAttributes=name.givenName,name.familyName");
         assert_eq!(user.get("name"), None);
         let many = "id,userName,shoeSize,".repeat(40_000);
         let chosen = scim.post(&format!("{USERS}/.search"), &json!({ "attributes": many })).json();
-        assert_eq!(chosen["Resources"][0].as_object().unwrap().len(), 3, "however often it is named");
+        assert_eq!(chosen["Resources"][0].as_object().unwrap().len(), 3, "repeated names count once");
 
         let list =
             scim.get(&format!("{USERS}?attributes=userName&filter=name.givenName+eq+%22ada%22")).json();

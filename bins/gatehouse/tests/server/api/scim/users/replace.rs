@@ -19,12 +19,12 @@ fn replace_removes_absent_attributes_except_active() {
         assert_eq!(answer.json()["meta"]["created"], made["meta"]["created"]);
 
         let entries = server.entries(&tenant);
-        let mut said: Vec<_> =
+        let mut recorded: Vec<_> =
             entries.iter().map(|entry| format!("{} {}", entry.action, entry.metadata)).collect();
         // Entries of the same millisecond have no defined order.
-        said.sort();
+        recorded.sort();
         insta::allow_duplicates! {
-            insta::assert_debug_snapshot!(said, @r#"
+            insta::assert_debug_snapshot!(recorded, @r#"
 [
     "ACCOUNT_TENANT_CREATED {\"slug\":\"acme\",\"tier\":\"STANDARD\"}",
     "ACCOUNT_USER_CREATED {\"active\":true,\"role\":\"MEMBER\",\"fields\":[\"userName\",\"externalId\",\"name\",\"emails\"]}",

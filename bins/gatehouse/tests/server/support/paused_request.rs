@@ -11,12 +11,12 @@ use serde_json::Value;
 use super::{Browser, Server, eventually};
 
 /// A request whose headers the server has read, and whose body it waits for.
-pub(crate) struct HeldRequest {
+pub(crate) struct PausedRequest {
     stream: TcpStream,
     rest: Vec<u8>,
 }
 
-impl HeldRequest {
+impl PausedRequest {
     /// Sends the headers and the first byte of the body, and waits until the server has authenticated the caller.
     pub(crate) fn begin(
         server: &Server,

@@ -6,7 +6,7 @@ use credentials::SignInMode;
 use directory::Role;
 use serde_json::{Value, json};
 
-use crate::support::{Browser, HeldRequest, Server, Tenant, ada, on_both};
+use crate::support::{Browser, PausedRequest, Server, Tenant, ada, on_both};
 
 /// The attacker, an administrator, and a second administrator who acts against them.
 struct Admins {
@@ -50,9 +50,10 @@ fn demoted_administrator_cannot_promote_themselves() {
         let admins = Admins::new(server);
         let token = server.proof(&admins.browser, "USER_ADMIN_CHANGE");
         let body = json!({ "role": "ADMIN" });
-        let held = HeldRequest::by(server, &admins.browser, Some(&token), "PATCH", &admins.mallory, &body);
+        let request =
+            PausedRequest::by(server, &admins.browser, Some(&token), "PATCH", &admins.mallory, &body);
         admins.change(server, &json!({ "role": "MEMBER" }));
-        let (status, answer) = held.finish();
+        let (status, answer) = request.finish();
         assert_eq!((status, &answer["reason"]), (403, &json!("ROLE_REQUIRED")), "{answer}");
         assert_eq!(admins.other.get(&admins.mallory).json()["role"], "MEMBER");
     });
@@ -78,9 +79,9 @@ fn disabled_administrator_writes_nothing() {
         let token = server.proof(&admins.browser, "USER_ADMIN_CHANGE");
         let enable = json!({ "active": true });
         let enabling =
-            HeldRequest::by(server, &admins.browser, Some(&token), "PATCH", &admins.mallory, &enable);
+            PausedRequest::by(server, &admins.browser, Some(&token), "PATCH", &admins.mallory, &enable);
         let creating =
-            HeldRequest::by(server, &admins.browser, None, "POST", "/api/settings/webhooks", &webhook());
+            PausedRequest::by(server, &admins.browser, None, "POST", "/api/settings/webhooks", &webhook());
         admins.change(server, &json!({ "active": false }));
         is(enabling.finish(), 401, "ACCOUNT_DISABLED");
         is(creating.finish(), 401, "ACCOUNT_DISABLED");
@@ -93,11 +94,11 @@ fn disabled_administrator_writes_nothing() {
 fn revoked_session_writes_nothing() {
     on_both(|server| {
         let admins = Admins::new(server);
-        let held =
-            HeldRequest::by(server, &admins.browser, None, "POST", "/api/settings/webhooks", &webhook());
+        let request =
+            PausedRequest::by(server, &admins.browser, None, "POST", "/api/settings/webhooks", &webhook());
         let sessions = format!("{}/sessions", admins.mallory);
         assert_eq!(admins.other.delete(&sessions).status, 200);
-        is(held.finish(), 401, "SESSION_REVOKED");
+        is(request.finish(), 401, "SESSION_REVOKED");
         assert_eq!(admins.webhooks(), 0);
     });
 }
@@ -109,7 +110,7 @@ fn revoked_tokens_write_and_read_nothing() {
         let scopes = json!({ "name": "ci", "scopes": ["admin:tenant"] });
         let made = server.proved(&admins.browser, "PAT_MINT_ADMIN").post("/api/me/tokens", &scopes).json();
         let pat = format!("Authorization: Bearer {}", made["token"].as_str().unwrap());
-        let by_pat = HeldRequest::begin(
+        let by_pat = PausedRequest::begin(
             server,
             "POST",
             "/api/settings/webhooks",
@@ -124,7 +125,7 @@ fn revoked_tokens_write_and_read_nothing() {
 
         let scim = format!("Authorization: Bearer {}", admins.tenant.token);
         let begin = |path: &str, body: &Value| {
-            HeldRequest::begin(server, "POST", path, &scim, "application/scim+json", body)
+            PausedRequest::begin(server, "POST", path, &scim, "application/scim+json", body)
         };
         let creating = begin("/api/scim/v2/Users", &ada());
         let searching = begin("/api/scim/v2/Users/.search", &json!({ "filter": "userName pr" }));
@@ -143,7 +144,7 @@ fn caller_blocked_meanwhile_cannot_add_their_own_address() {
         let own = json!({ "cidr": "127.0.0.1", "label": "mine" });
         let path = "/api/settings/network-policy/rules";
         let token = server.proof(&admins.browser, "NETWORK_POLICY_CHANGE");
-        let held = HeldRequest::by(server, &admins.browser, Some(&token), "POST", path, &own);
+        let request = PausedRequest::by(server, &admins.browser, Some(&token), "POST", path, &own);
         let rule = json!({ "cidr": "198.51.100.0/24", "label": "office", });
         let proved = server.proved(&admins.other, "NETWORK_POLICY_CHANGE");
         assert_eq!(proved.post(path, &rule).status, 200);
@@ -156,7 +157,7 @@ fn caller_blocked_meanwhile_cannot_add_their_own_address() {
         let proved = server.proved(&admins.other, "NETWORK_POLICY_CHANGE");
         let set = proved.put("/api/settings/network-policy", &policy);
         assert_eq!(set.status, 200, "{}", set.text);
-        is(held.finish(), 403, "NETWORK_POLICY_BLOCKED");
+        is(request.finish(), 403, "NETWORK_POLICY_BLOCKED");
     });
 }
 
@@ -164,10 +165,10 @@ fn caller_blocked_meanwhile_cannot_add_their_own_address() {
 fn session_that_the_policy_no_longer_accepts_writes_nothing() {
     on_both(|server| {
         let admins = Admins::new(server);
-        let held =
-            HeldRequest::by(server, &admins.browser, None, "POST", "/api/settings/webhooks", &webhook());
+        let request =
+            PausedRequest::by(server, &admins.browser, None, "POST", "/api/settings/webhooks", &webhook());
         server.policy(&admins.tenant, |policy| policy.sign_in_mode = SignInMode::SsoRequired);
-        is(held.finish(), 403, "SSO_REQUIRED");
+        is(request.finish(), 403, "SSO_REQUIRED");
         server.policy(&admins.tenant, |policy| policy.sign_in_mode = SignInMode::SsoAllowed);
         assert_eq!(admins.webhooks(), 0);
     });
@@ -189,8 +190,8 @@ fn demoted_administrator_does_not_keep_the_bypass_of_the_network_policy() {
         let set = proved.put("/api/settings/network-policy", &policy);
         assert_eq!(set.status, 200, "{}", set.text);
         let body = json!({ "displayName": "Mallory" });
-        let held = HeldRequest::by(server, &admins.browser, None, "PATCH", "/api/me", &body);
+        let request = PausedRequest::by(server, &admins.browser, None, "PATCH", "/api/me", &body);
         admins.change(server, &json!({ "role": "MEMBER" }));
-        is(held.finish(), 403, "NETWORK_POLICY_BLOCKED");
+        is(request.finish(), 403, "NETWORK_POLICY_BLOCKED");
     });
 }

@@ -8,22 +8,22 @@ use xtask::{
 };
 
 /// The database to check.
-pub(crate) enum Books {
+pub(crate) enum DatabaseRecords {
     Postgres(String),
     Sqlite(PathBuf),
 }
 
 /// Users without exactly one audit entry of their creation, or without both of their addresses; audit entries of a
 /// creation without the user.
-const HALF_WRITTEN: &str = "SELECT 'without their entry: ' || u.id FROM users u WHERE (SELECT count(*) FROM audit_entries a \
+const HALF_WRITTEN: &str = "SELECT 'user without audit entry: ' || u.id FROM users u WHERE (SELECT count(*) FROM audit_entries a \
        WHERE a.tenant_id = u.tenant_id AND a.resource_id = u.id AND a.action = 'ACCOUNT_USER_CREATED') <> 1 \
-     UNION ALL SELECT 'without their addresses: ' || u.id FROM users u WHERE (SELECT count(*) FROM user_emails e \
+     UNION ALL SELECT 'user without addresses: ' || u.id FROM users u WHERE (SELECT count(*) FROM user_emails e \
        WHERE e.tenant_id = u.tenant_id AND e.user_id = u.id) <> 2 \
-     UNION ALL SELECT 'an entry of nobody: ' || a.resource_id FROM audit_entries a \
+     UNION ALL SELECT 'audit entry without user: ' || a.resource_id FROM audit_entries a \
        WHERE a.action = 'ACCOUNT_USER_CREATED' AND NOT EXISTS (SELECT 1 FROM users u \
          WHERE u.tenant_id = a.tenant_id AND u.id = a.resource_id)";
 
-impl Books {
+impl DatabaseRecords {
     /// Checks that every ID exists and that nothing is half-written.
     pub(crate) fn check(&self, ids: &[String]) -> Result<()> {
         // Without an index on resource IDs, the check would take minutes.
@@ -31,14 +31,17 @@ impl Books {
         self.ask(index)?;
         let half = self.ask(HALF_WRITTEN)?;
         if let Some(first) = half.lines().next() {
-            return Err(format!("{} half-written, the first {first}", half.lines().count()));
+            return Err(format!(
+                "{} incomplete users or audit entries, the first {first}",
+                half.lines().count()
+            ));
         }
         let known = self.ask("SELECT id FROM users")?;
         let known: HashSet<&str> = known.lines().collect();
         let lost: Vec<_> = ids.iter().filter(|id| !known.contains(id.as_str())).collect();
         if let Some(first) = lost.first() {
             return Err(format!(
-                "{} of {} answered with 201 are not there, the first {first}",
+                "{} of {} users answered with 201 are missing, the first {first}",
                 lost.len(),
                 ids.len()
             ));
@@ -46,7 +49,7 @@ impl Books {
         if let Self::Sqlite(_) = self {
             let damage = self.ask("PRAGMA integrity_check")?;
             if damage != "ok" {
-                return Err(format!("damaged: {damage}"));
+                return Err(format!("the database is damaged: {damage}"));
             }
         }
         Ok(())

@@ -17,15 +17,15 @@ use crate::clients::{Client, Seen, create};
 /// Pause of each client after a response.
 const REST: Duration = Duration::from_millis(8);
 
-/// The clients' shared state, and how many users they may create so far.
+/// State that the clients share, and the number of users that they may create so far.
 #[derive(Default)]
-pub(crate) struct Office {
+pub(crate) struct UserLoad {
     pub(crate) seen: Seen,
     allowed: AtomicUsize,
-    begun: AtomicUsize,
+    started: AtomicUsize,
 }
 
-impl Office {
+impl UserLoad {
     /// Allows this many more users.
     pub(crate) fn allow(&self, more: usize) {
         self.allowed.fetch_add(more, Ordering::AcqRel);
@@ -33,7 +33,7 @@ impl Office {
 
     /// Returns whether all allowed users are created or being created.
     pub(crate) fn is_done(&self) -> bool {
-        self.begun.load(Ordering::Acquire) >= self.allowed.load(Ordering::Acquire)
+        self.started.load(Ordering::Acquire) >= self.allowed.load(Ordering::Acquire)
     }
 
     /// Creates users until stopped.
@@ -44,8 +44,8 @@ impl Office {
                 return;
             }
             let allowed = self.allowed.load(Ordering::Acquire);
-            let next = |begun| (begun < allowed).then_some(begun + 1);
-            if self.begun.fetch_update(Ordering::AcqRel, Ordering::Acquire, next).is_ok() {
+            let next = |started| (started < allowed).then_some(started + 1);
+            if self.started.fetch_update(Ordering::AcqRel, Ordering::Acquire, next).is_ok() {
                 // Each name is used once. After an error the client does not retry, so the user exists or does not.
                 self.note(client.send(&create(token, &format!("w{writer}-{number}"))));
             }
@@ -58,7 +58,7 @@ impl Office {
             Ok((201, body)) => (&self.seen.created, member(&body, "id").unwrap_or_default()),
             Ok((503, _)) => {
                 self.seen.refused.fetch_add(1, Ordering::Relaxed);
-                self.begun.fetch_sub(1, Ordering::AcqRel);
+                self.started.fetch_sub(1, Ordering::AcqRel);
                 return;
             }
             Ok((status, body)) => (&self.seen.wrong, format!("{status} {body}")),
