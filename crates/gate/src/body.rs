@@ -32,7 +32,9 @@ impl FromRequest for ScimJson {
             let bytes = receive(&request, payload).await?;
             match serde_json::from_slice(&bytes) {
                 Ok(value) => Ok(Self(value)),
-                Err(error) => Err(Problem::invalid_syntax(format!("the body is not JSON: {error}")).into()),
+                Err(error) => {
+                    Err(Problem::invalid_syntax(format!("The body is not valid JSON: {error}")).into())
+                }
             }
         })
     }

@@ -197,7 +197,7 @@ impl Connections {
             && let Some(closed) = self.closings.add()
         {
             let (reason, address) = (reason.as_str(), &*connection.address);
-            tracing::warn!(closed, reason, address, "too many connections: some are closed");
+            tracing::warn!(closed, reason, address, "too many connections: closing some");
         }
     }
 
@@ -286,7 +286,7 @@ fn millis_since(start: Instant) -> u64 {
 fn most_open() -> usize {
     let limit = getrlimit(Resource::Nofile);
     if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }) {
-        tracing::warn!(%error, "the limit of open files could not be raised");
+        tracing::warn!(%error, "cannot raise the limit of open files");
     }
     let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
     let connections = files.saturating_sub(OTHER_FILES) / 2;

@@ -95,7 +95,7 @@ impl Keys {
             }
             Some(Err(problem)) if followed.problem.as_ref() == Some(&problem) => {}
             Some(Err(problem)) => {
-                tracing::error!(problem, "the changed keys cannot be used; those known go on");
+                tracing::error!(problem, "cannot load the changed keys; the previous keys stay in use");
                 followed.problem = Some(problem);
             }
         }
@@ -105,7 +105,7 @@ impl Keys {
         if current.digest == self.current().digest {
             return;
         }
-        tracing::info!(newest = current.ids.first(), keys = current.ids.len(), "the keys have changed");
+        tracing::info!(newest = current.ids.first(), keys = current.ids.len(), "keys reloaded");
         self.entries.adopt(&current.entries);
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(current);
     }

@@ -154,7 +154,7 @@ impl Load {
         self.meter.refused.increment(1);
         self.tense_until.store(self.millis() + TENSE, Ordering::Relaxed);
         if let Some(refused) = self.refusals.add() {
-            tracing::warn!(refused, limit = self.limit, "overloaded: requests are refused with 503");
+            tracing::warn!(refused, limit = self.limit, "overloaded: rejecting requests with 503");
         }
     }
 
@@ -347,12 +347,12 @@ mod tests {
         assert_eq!(held.len(), 8, "a burst fills all slots");
         wait_for(1, 8);
         held.truncate(1);
-        assert!(load.admit().is_none(), "one is all that a lasting load may have");
+        assert!(load.admit().is_none(), "sustained load gets one slot");
         held.clear();
-        assert_eq!(load.limit_now(0), 1, "also for a moment after a refusal");
+        assert_eq!(load.limit_now(0), 1, "a rejection delays the next burst");
         wait_for(8, 0);
         let again: Vec<_> = std::iter::from_fn(|| load.admit()).collect();
-        assert_eq!(again.len(), 8, "when it is over, a burst fills them again");
+        assert_eq!(again.len(), 8, "after the load ends, a burst fills all slots again");
     }
 
     #[tokio::test]
@@ -362,7 +362,7 @@ mod tests {
         let other = slot.released(async { load.admit() }).await.unwrap();
         assert!(load.admit().is_none());
         drop(other);
-        assert!(load.admit().is_none(), "the first holds it again");
+        assert!(load.admit().is_none(), "the first request has the slot again");
         drop(slot);
         assert!(load.admit().is_some());
     }

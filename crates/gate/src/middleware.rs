@@ -142,7 +142,8 @@ pub(crate) async fn handle_request(
     }
     let told = LoggedAnswer { method: &method, status: status.as_u16(), took, cause };
     line.write(&told, &arrival, &pipeline, &gate);
-    answered.map_err(|response| InternalError::from_response("the handler did not answer", response).into())
+    answered
+        .map_err(|response| InternalError::from_response("the handler returned no response", response).into())
 }
 
 /// What the log line of a request contains besides the response.
@@ -259,7 +260,9 @@ fn cross_site(request: &ServiceRequest, pipeline: &Pipeline) -> Result<(), Probl
     if site_fits && origin_fits {
         return Ok(());
     }
-    Err(Problem::forbidden("CROSS_SITE", "this was sent by a page of another site"))
+    let message =
+        format!("This page was opened under a different address. Open it at {}.", pipeline.base_url);
+    Err(Problem::forbidden("CROSS_SITE", message))
 }
 
 /// Converts panics, timeouts and unexpected errors to responses.
@@ -267,8 +270,8 @@ async fn withstand<T>(work: impl Future<Output = Result<T, Error>>) -> Result<T,
     match AssertUnwindSafe(timeout(ANSWERED_WITHIN, work)).catch_unwind().await {
         Ok(Ok(Ok(done))) => Ok(done),
         Ok(Ok(Err(error))) => Err(Problem::internal().because(&error)),
-        Ok(Err(_)) => Err(Problem::unavailable().because(&"it took too long")),
-        Err(_) => Err(Problem::internal().because(&"it panicked")),
+        Ok(Err(_)) => Err(Problem::unavailable().because(&"the request exceeded its time limit")),
+        Err(_) => Err(Problem::internal().because(&"the handler panicked")),
     }
 }
 

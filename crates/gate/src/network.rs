@@ -117,9 +117,9 @@ fn decided(policy: &Policy, ctx: &Ctx, surface: Surface, who: &DeniedCaller<'_>)
     Err(blocked().with_event_as(ctx, event))
 }
 
-/// 403 that reveals nothing about the rules.
+/// Creates the 403. Its message contains no address, because the audit log may copy it where addresses are not erased.
 pub(crate) fn blocked() -> Problem {
-    let message = "this tenant's network policy lets nobody in from this address; connect from a permitted network, \
-                   or ask an administrator";
+    let message = "The tenant's network policy blocks your address. Connect from an allowed address, or ask an \
+                   administrator to add yours.";
     Problem::new(Code::NetworkPolicyBlocked, message)
 }

@@ -81,7 +81,7 @@ impl Operations {
             let mut methods = BTreeMap::new();
             for (method, operation) in item.as_object().into_iter().flatten() {
                 let Some(security) = operation.get("security").and_then(Value::as_array) else {
-                    return Err(format!("{method} {path} does not say which credential it needs"));
+                    return Err(format!("{method} {path}: `security` is missing in the API description"));
                 };
                 let public =
                     security.iter().all(|one| one.as_object().is_some_and(serde_json::Map::is_empty));

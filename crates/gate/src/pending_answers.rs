@@ -90,10 +90,7 @@ impl PendingAnswers {
         while held.bytes + size > self.memory && held.drop_one(&address, size) {
             self.meter.cut();
             if let Some(answers) = self.cut.add() {
-                tracing::warn!(
-                    answers,
-                    "answers that clients did not read were dropped: their memory was needed"
-                );
+                tracing::warn!(answers, "dropped responses that clients did not read, to free memory");
             }
         }
         let id = held.add(&address, PendingAnswer { size, rest: Arc::clone(&rest) });
@@ -157,7 +154,7 @@ struct Answer {
 
 /// The response was dropped to free memory.
 #[derive(Debug, thiserror::Error)]
-#[error("the client did not read the answer, and its memory was needed")]
+#[error("the client did not read the response, and its memory was needed")]
 struct Evicted;
 
 impl MessageBody for Answer {
@@ -226,7 +223,7 @@ mod tests {
     fn next(answer: &mut Answer) -> Option<Result<Bytes, Evicted>> {
         match Pin::new(answer).poll_next(&mut Context::from_waker(std::task::Waker::noop())) {
             Poll::Ready(piece) => piece,
-            Poll::Pending => panic!("it waits for nothing"),
+            Poll::Pending => panic!("the body is never pending"),
         }
     }
 

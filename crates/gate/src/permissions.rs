@@ -85,7 +85,7 @@ fn person(caller: Caller, scope: Scope) -> Result<Person, Problem> {
         Caller::Pat(by) if by.pat.scopes.contains(&scope) => Ok(Person::Pat(by)),
         Caller::Pat(_) => {
             let reason = format!("SCOPE_REQUIRED:{scope}");
-            Err(Problem::forbidden(reason, format!("this token lacks the scope {scope}")))
+            Err(Problem::forbidden(reason, format!("This token lacks the scope {scope}.")))
         }
         other => any_session(other).and_then(complete).map(Person::Session),
     }
@@ -94,7 +94,9 @@ fn person(caller: Caller, scope: Scope) -> Result<Person, Problem> {
 fn administrator(person: Person) -> Result<Person, Problem> {
     match person.holder().role {
         Role::Admin => Ok(person),
-        Role::Member => Err(Problem::forbidden("ROLE_REQUIRED", "this is for administrators of the tenant")),
+        Role::Member => {
+            Err(Problem::forbidden("ROLE_REQUIRED", "Only administrators of the tenant may do this."))
+        }
     }
 }
 

@@ -24,10 +24,10 @@ impl Readiness {
         let problem = match timeout(PATIENCE, database.check()).await {
             Ok(Ok(())) => None,
             Ok(Err(error)) => Some(error.to_string()),
-            Err(_) => Some(format!("no answer within {} s", PATIENCE.as_secs())),
+            Err(_) => Some(format!("no response within {} s", PATIENCE.as_secs())),
         };
         if let Some(problem) = &problem {
-            tracing::warn!(problem, "not ready: the database does not answer or takes no changes");
+            tracing::warn!(problem, "not ready: the database does not answer or rejects writes");
         }
         *known = Some((Instant::now(), problem.is_none()));
         problem.is_none()

@@ -78,7 +78,7 @@ impl RefreshWorker {
     /// Stores the last uses of credentials.
     pub(crate) async fn flush(&self) {
         if let Err(error) = self.pipeline.last_uses.flush(&self.store, &self.env).await {
-            tracing::warn!(%error, "last uses could not be written");
+            tracing::warn!(%error, "cannot store the last uses of credentials; retrying");
         }
     }
 
@@ -93,7 +93,7 @@ impl RefreshWorker {
             match self.store.write(of_now, work).await {
                 Ok(()) => meter::count_recorded(&[code]),
                 Err(error) => {
-                    tracing::error!(%error, code, "the number of suppressed refusals could not be written yet");
+                    tracing::error!(%error, code, "cannot record the number of suppressed refusals; retrying");
                     self.pipeline.refusals.put_back((ctx, event));
                 }
             }

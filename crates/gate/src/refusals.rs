@@ -100,7 +100,7 @@ impl Refusals {
     fn take(&self, is_over: impl Fn(&Window) -> bool) -> Vec<ClosingEntry> {
         let mut counted = self.counted();
         if counted.lost > 0 {
-            tracing::error!(entries = counted.lost, "numbers of suppressed refusals are lost");
+            tracing::error!(entries = counted.lost, "lost the counts of some suppressed refusals");
             counted.lost = 0;
         }
         let over: Vec<_> = counted.windows.extract_if(|_, window| is_over(window)).collect();
@@ -204,7 +204,7 @@ mod tests {
         let entered = (0..1000).filter(|number| world.is_new(&blocked("ten_1"), *number)).count();
         assert_eq!(entered, MAX_ENTRIES);
         assert!(!world.is_new(&blocked("ten_1"), 0));
-        assert!(world.is_new(&blocked("ten_2"), 0), "of another tenant");
+        assert!(world.is_new(&blocked("ten_2"), 0), "tenants are counted separately");
         assert!(!world.is_new(&blocked("ten_2"), 0));
     }
 
@@ -214,7 +214,7 @@ mod tests {
         let entered = (0..100).filter(|number| world.is_new(&refused("MALFORMED"), *number)).count();
         assert_eq!(entered, MAX_ENTRIES);
         assert!(world.is_new(&refused("SIGNATURE_INVALID"), 1));
-        assert_eq!(world.ended(), [""; 0], "the window goes on");
+        assert_eq!(world.ended(), [""; 0], "the window has not ended");
         world.env.advance_millis(WINDOW);
         let [closing] = &world.ended()[..] else { panic!("one closing entry") };
         assert!(closing.contains("MALFORMED") && closing.ends_with(",\"suppressed\":80}"), "{closing}");
@@ -253,7 +253,7 @@ mod tests {
             world.is_new(&blocked(&format!("ten_{number}")), 1);
         }
         assert!(world.refusals.counted().windows.len() <= MAX_KINDS + 1);
-        assert_eq!(world.refusals.take_all().len(), 1, "those beyond are counted together");
+        assert_eq!(world.refusals.take_all().len(), 1, "further kinds are counted together");
     }
 
     #[test]

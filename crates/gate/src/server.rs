@@ -163,7 +163,7 @@ impl Listener {
             let app = match gate {
                 Ok(gate) => app.app_data(gate),
                 Err(error) => {
-                    tracing::error!(%error, "this worker has no database and answers 500");
+                    tracing::error!(%error, "cannot open the database; this worker answers every request with 500");
                     app
                 }
             };
@@ -211,7 +211,7 @@ fn serve_metrics(
 ) -> io::Result<(SocketAddr, ActixServer)> {
     let listener = TcpListener::bind(address)?;
     let address = listener.local_addr()?;
-    tracing::info!(%address, "metrics have an address of their own");
+    tracing::info!(%address, "serving metrics on a separate address");
     let app = move || App::new().app_data(pipeline.clone()).configure(probes::metrics_routes);
     Ok((address, HttpServer::new(app).workers(1).disable_signals().listen(listener)?.run()))
 }
@@ -281,7 +281,7 @@ async fn serve_and_end(
         _ = end.interrupt.recv() => true,
     };
     pipeline.load.drain();
-    tracing::info!(seconds = if at_once { 0 } else { end.drain.as_secs() }, "draining: not ready any more");
+    tracing::info!(seconds = if at_once { 0 } else { end.drain.as_secs() }, "draining: reporting not ready");
     if !at_once {
         tokio::select! {
             ended = &mut server => return ended,
@@ -290,7 +290,7 @@ async fn serve_and_end(
             _ = end.interrupt.recv() => {}
         }
     }
-    tracing::info!(answering = pipeline.load.answering(), "closing: requests under way are finished");
+    tracing::info!(answering = pipeline.load.answering(), "shutting down: finishing requests in progress");
     // The listener is closed while the workers still run, because stopped workers drop connections that they have
     // just received. Connections not accepted by now are refused.
     closing();

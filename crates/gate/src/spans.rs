@@ -90,7 +90,7 @@ impl Spans {
     /// Sends the remaining spans.
     pub(crate) fn end(&self) {
         if let Err(problem) = self.0.shutdown_with_timeout(FLUSH) {
-            tracing::warn!(%problem, "the last spans were not sent");
+            tracing::warn!(%problem, "cannot send the last spans");
         }
     }
 }

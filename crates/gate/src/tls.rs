@@ -81,12 +81,15 @@ impl Certificate {
                 meter::certificate_ends(loaded.ends);
                 watch.problem = None;
                 *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(loaded.key);
-                tracing::info!(ends = loaded.ends, "the certificate has changed");
+                tracing::info!(ends = loaded.ends, "TLS certificate reloaded");
             }
             Err(problem) => {
                 watch.files.forget();
                 if watch.problem.as_ref() != Some(&problem) {
-                    tracing::error!(problem, "the changed certificate cannot be used; the one known goes on");
+                    tracing::error!(
+                        problem,
+                        "cannot load the changed TLS certificate; the previous one stays in use"
+                    );
                     watch.problem = Some(problem);
                 }
             }
@@ -110,7 +113,7 @@ pub fn load(files: &TlsFiles) -> Result<Loaded, String> {
     let chain: Result<Vec<_>, _> =
         CertificateDer::pem_file_iter(&files.cert).map_err(|error| cert(&error))?.collect();
     let chain = chain.map_err(|error| cert(&error))?;
-    let Some(first) = chain.first() else { return Err(cert(&"no certificate in it")) };
+    let Some(first) = chain.first() else { return Err(cert(&"the file contains no certificate")) };
     let (_, parsed) = x509_parser::parse_x509_certificate(first).map_err(|error| cert(&error))?;
     let ends = parsed.validity().not_after.timestamp();
     let problem = |problem: &dyn std::fmt::Display| format!("tls_key: {}: {problem}", files.key.display());

@@ -18,7 +18,7 @@ const LIBRARIES: [&str; 8] =
 
 /// Finds the libraries built for this test. With other features their types would differ, so if the tests are built
 /// with other arguments, `CARGO_TEST_ARGUMENTS` must contain them.
-#[expect(clippy::disallowed_methods, reason = "it is no setting of the server's")]
+#[expect(clippy::disallowed_methods, reason = "not a setting of the server")]
 fn libraries() -> BTreeMap<String, PathBuf> {
     let arguments = std::env::var("CARGO_TEST_ARGUMENTS").unwrap_or_else(|_| "--package gate".to_owned());
     let mut cargo = Command::new(env!("CARGO"));
@@ -103,5 +103,5 @@ fn there_is_no_way_around_access() {
         compiled += usize::from(expected.is_empty());
         assert_eq!(errors(&file, &libraries, out.path()), expected, "{}", file.display());
     }
-    assert_eq!(compiled, 1, "one file shows how it is done right");
+    assert_eq!(compiled, 1, "one file is correct and compiles");
 }

@@ -46,7 +46,7 @@ pub enum Error {
     #[error("This session was ended. Sign in again.")]
     SessionRevoked,
     /// The session lacks a second factor.
-    #[error("This session has not completed its second factor. Finish signing in first.")]
+    #[error("This session needs a second factor. Verify or enrol one to finish signing in.")]
     MfaRequired,
     /// The act requires a recent sign-in. The text says how recent.
     #[error("{0}")]

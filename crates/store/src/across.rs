@@ -34,7 +34,7 @@ impl Across {
         let Conn::Postgres(pg) = &mut self.conn else { return Ok(()) };
         let read_only: bool =
             diesel::select(read_only).get_result(&mut *pg.object).await.map_err(store_error)?;
-        if read_only { Err(StoreError::Unavailable("the database is read only".into())) } else { Ok(()) }
+        if read_only { Err(StoreError::Unavailable("the database is read-only".into())) } else { Ok(()) }
     }
 
     /// Returns the tenant with this id.

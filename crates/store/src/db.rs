@@ -112,7 +112,7 @@ impl Db {
         if self.is_writable {
             Ok(())
         } else {
-            Err(StoreError::Aborted("a change in a unit of work for reading"))
+            Err(StoreError::Aborted("it tried to write although it is read-only"))
         }
     }
 
@@ -143,10 +143,10 @@ impl Db {
     /// Returns an error if writing rows failed, or if something changed without an audit event.
     pub(crate) fn may_commit(&self, events: usize) -> StoreResult<()> {
         if self.failed {
-            return Err(StoreError::Aborted("it went on after a failed statement"));
+            return Err(StoreError::Aborted("it continued after a failed statement"));
         }
         if self.changed && events == 0 {
-            return Err(StoreError::Aborted("a change without an audit entry"));
+            return Err(StoreError::Aborted("it changed rows without an audit entry"));
         }
         Ok(())
     }

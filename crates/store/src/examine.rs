@@ -101,7 +101,7 @@ async fn examine_server(mut conn: AsyncPgConnection, behind: bool) -> StoreResul
         now: Some(Timestamp::from_unix_millis(found.millis)),
         max_connections: Some(found.max_connections),
         behind,
-        refuses: found.read_only.then(|| "it is read only".to_owned()),
+        refuses: found.read_only.then(|| "it is read-only".to_owned()),
         damage: Vec::new(),
     })
 }

@@ -65,7 +65,7 @@ impl TestDatabase {
         match kind {
             Kind::Sqlite => {
                 let folder = std::env::temp_dir().join(fresh_name());
-                std::fs::create_dir_all(&folder).expect("a temporary folder can be made");
+                std::fs::create_dir_all(&folder).expect("create a temporary directory");
                 let url = DatabaseUrl::Sqlite(folder.join("gatehouse.db"));
                 Self { url, folder: Some(folder) }
             }
@@ -79,10 +79,10 @@ impl TestDatabase {
     /// If that fails.
     pub async fn empty() -> String {
         let cluster = cluster();
-        let (server, _) = cluster.rsplit_once('/').expect("an address ends with the name of a database");
-        let mut conn = AsyncPgConnection::establish(&cluster).await.expect("the cluster answers");
+        let (server, _) = cluster.rsplit_once('/').expect("the URL ends with the name of a database");
+        let mut conn = AsyncPgConnection::establish(&cluster).await.expect("connect to the cluster");
         let name = fresh_name();
-        conn.batch_execute(&format!("CREATE DATABASE {name}")).await.expect("a database can be made");
+        conn.batch_execute(&format!("CREATE DATABASE {name}")).await.expect("create the database");
         format!("{server}/{name}")
     }
 
@@ -91,7 +91,7 @@ impl TestDatabase {
     /// # Panics
     /// If that fails.
     pub fn store(&self) -> Store {
-        Store::open(&self.url, 8, entry_keys()).expect("the database opens")
+        Store::open(&self.url, 8, entry_keys()).expect("open the database")
     }
 }
 
@@ -129,20 +129,20 @@ fn variable(name: &str) -> String {
 
 async fn copy_of_template() -> String {
     let cluster = cluster();
-    let (server, _) = cluster.rsplit_once('/').expect("an address ends with the name of a database");
-    let mut conn = AsyncPgConnection::establish(&cluster).await.expect("the cluster answers");
+    let (server, _) = cluster.rsplit_once('/').expect("the URL ends with the name of a database");
+    let mut conn = AsyncPgConnection::establish(&cluster).await.expect("connect to the cluster");
     let template = TEMPLATE_NAME.get_or_init(fresh_name);
     let mut made = TEMPLATE.lock().await;
     if !*made {
-        conn.batch_execute(&format!("CREATE DATABASE {template}")).await.expect("a database can be made");
+        conn.batch_execute(&format!("CREATE DATABASE {template}")).await.expect("create the database");
         let store = DatabaseUrl::Postgres(format!("{server}/{template}"));
-        let store = Store::open(&store, 1, EntryKeys::none()).expect("it opens");
-        store.migrate().await.expect("it migrates");
+        let store = Store::open(&store, 1, EntryKeys::none()).expect("open the template database");
+        store.migrate().await.expect("migrate the template database");
         *made = true;
     }
     let name = fresh_name();
     let copy = format!("CREATE DATABASE {name} TEMPLATE {template}");
-    conn.batch_execute(&copy).await.expect("a database can be copied");
+    conn.batch_execute(&copy).await.expect("copy the template database");
     drop(made);
     format!("{server}/{name}")
 }

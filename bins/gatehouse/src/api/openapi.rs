@@ -307,7 +307,7 @@ fn error_schema() -> Value {
             "purpose": { "type": "string", "description": "With STEP_UP_REQUIRED: the purpose." },
             "requiresPhishingResistant": { "type": "boolean", "description": "With STEP_UP_REQUIRED: present if only a passkey is accepted." },
         },
-        "example": { "error": "there is nothing at this address", "code": "NOT_FOUND" },
+        "example": { "error": "Nothing was found at this URL. Check the path and the ids in it.", "code": "NOT_FOUND" },
     })
 }
 
@@ -341,8 +341,8 @@ fn scim_error_schema(more: &[&str]) -> Value {
         let example = json!({
             "schemas": ["urn:ietf:params:scim:api:messages:2.0:Error"],
             "status": "401",
-            "detail": "a valid credential is needed",
-            "error": "a valid credential is needed",
+            "detail": "The credential is missing or not valid. Sign in, or send a valid token.",
+            "error": "The credential is missing or not valid. Sign in, or send a valid token.",
             "code": "UNAUTHENTICATED",
         });
         put(&mut schema, "/example", example);

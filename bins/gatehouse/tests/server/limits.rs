@@ -28,10 +28,10 @@ fn unknown_paths_and_methods_are_reported_before_credentials_are_checked() {
     on_both(|server| {
         let anybody = server.anonymous();
         insta::allow_duplicates! {
-            insta::assert_snapshot!(anybody.get("/nothing").shown(), @r#"404 {"error":"there is nothing at this address","code":"NOT_FOUND"}"#);
-            insta::assert_snapshot!(anybody.get("/api/nothing").shown(), @r#"404 {"error":"there is nothing at this address","code":"NOT_FOUND"}"#);
-            insta::assert_snapshot!(anybody.get("/api/scim/v2/nothing").shown(), @r#"404 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"404","detail":"there is nothing at this address"}"#);
-            insta::assert_snapshot!(anybody.send("DELETE", USERS, None, "").shown(), @r#"405 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"405","detail":"this address does not take this method; the header Allow says which it takes"}"#);
+            insta::assert_snapshot!(anybody.get("/nothing").shown(), @r#"404 {"error":"Nothing was found at this URL. Check the path and the ids in it.","code":"NOT_FOUND"}"#);
+            insta::assert_snapshot!(anybody.get("/api/nothing").shown(), @r#"404 {"error":"Nothing was found at this URL. Check the path and the ids in it.","code":"NOT_FOUND"}"#);
+            insta::assert_snapshot!(anybody.get("/api/scim/v2/nothing").shown(), @r#"404 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"404","detail":"Nothing was found at this URL. Check the path and the ids in it."}"#);
+            insta::assert_snapshot!(anybody.send("DELETE", USERS, None, "").shown(), @r#"405 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"405","detail":"This path does not support this method. Use one from the Allow header."}"#);
         }
         assert_eq!(anybody.send("DELETE", USERS, None, "").header("allow"), "GET, POST");
         assert_eq!(anybody.send("PUT", "/api/scim/v2/Users/x", None, "").status, 401);
@@ -50,10 +50,10 @@ fn body_errors_are_checked_in_order() {
         let scim = server.tenant("acme").scim;
         let send = |kind: Option<&str>, body: &str| scim.send("POST", USERS, kind, body);
         insta::allow_duplicates! {
-            insta::assert_snapshot!(send(Some("text/plain"), "{").shown(), @r#"415 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"415","detail":"send the body as application/scim+json or application/json"}"#);
-            insta::assert_snapshot!(send(None, "{}").shown(), @r#"415 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"415","detail":"send the body as application/scim+json or application/json"}"#);
-            insta::assert_snapshot!(send(Some("application/json"), "{").shown(), @r#"400 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"400","detail":"the body is not JSON: EOF while parsing an object at line 1 column 1","scimType":"invalidSyntax"}"#);
-            insta::assert_snapshot!(send(Some("application/json"), "").shown(), @r#"400 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"400","detail":"the body is not JSON: EOF while parsing a value at line 1 column 0","scimType":"invalidSyntax"}"#);
+            insta::assert_snapshot!(send(Some("text/plain"), "{").shown(), @r#"415 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"415","detail":"Send the body as application/scim+json or application/json."}"#);
+            insta::assert_snapshot!(send(None, "{}").shown(), @r#"415 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"415","detail":"Send the body as application/scim+json or application/json."}"#);
+            insta::assert_snapshot!(send(Some("application/json"), "{").shown(), @r#"400 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"400","detail":"The body is not valid JSON: EOF while parsing an object at line 1 column 1","scimType":"invalidSyntax"}"#);
+            insta::assert_snapshot!(send(Some("application/json"), "").shown(), @r#"400 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"400","detail":"The body is not valid JSON: EOF while parsing a value at line 1 column 0","scimType":"invalidSyntax"}"#);
         }
         let padded = format!("{{\"userName\":\"big\"}}{}", " ".repeat(1024 * 1024));
         let large = send(Some("application/scim+json"), &padded);

@@ -70,7 +70,7 @@ impl Gate {
     async fn by_token(&self, headers: &HeaderMap) -> Result<(TenantId, AuthenticatedCaller), Problem> {
         let mut sent = headers.get_all(header::AUTHORIZATION);
         let (Some(authorization), None) = (sent.next(), sent.next()) else {
-            return Err(refused("given twice"));
+            return Err(refused("more than one Authorization header"));
         };
         let bearer = authorization.to_str().ok().and_then(|text| text.split_once(' '));
         let Some((_, token)) = bearer.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer")) else {
@@ -80,7 +80,7 @@ impl Gate {
         let key = match raw.kind() {
             TokenKind::Scim => CredentialKey::ScimToken(raw.hash()),
             TokenKind::Pat => CredentialKey::Pat(raw.hash()),
-            TokenKind::Ticket | TokenKind::Link => return Err(refused("a token of another kind")),
+            TokenKind::Ticket | TokenKind::Link => return Err(refused("a token of another type")),
         };
         self.by_key(raw.tenant(), &key).await
     }
@@ -104,12 +104,12 @@ impl Gate {
     ) -> Result<(TenantId, AuthenticatedCaller), Problem> {
         let sent = cookies::RequestCookies::of(headers);
         if sent.has_two_sessions() {
-            return Err(refused("two session cookies of one name"));
+            return Err(refused("two session cookies with the same name"));
         }
         let claims = match pipeline.read_cookie(&*self.env, &sent.pairs()) {
             Ok(Some(claims)) => claims,
             Ok(None) => return Err(refused("no credential")),
-            Err(_) => return Err(refused("not a session cookie of ours")),
+            Err(_) => return Err(refused("invalid session cookie")),
         };
         match claims.text("sid") {
             Some(sid) => self.own(&claims, sid, &sent).await,
@@ -127,10 +127,10 @@ impl Gate {
     ) -> Result<(TenantId, AuthenticatedCaller), Problem> {
         let tenant = claims.text("tid").and_then(|tid| tid.parse::<TenantId>().ok());
         let (Some(tenant), Ok(id)) = (tenant, sid.parse::<Id<_>>()) else {
-            return Err(refused("a session cookie without a session"));
+            return Err(refused("a session cookie without a tenant and a session id"));
         };
         if sent.value(cookies::AS_SID).is_some_and(|mirrored| mirrored != sid) {
-            return Err(refused("the session cookies name different sessions"));
+            return Err(refused("the session cookies contain different session ids"));
         }
         self.by_key(&tenant, &CredentialKey::Session(id)).await
     }
@@ -178,7 +178,7 @@ impl Gate {
         self.begin_foreign(pipeline, claims, &holder, tenant, headers, arrival).await?;
         // Either this session, or one that a concurrent request with the same token has started.
         let Some((tenant, credential)) = self.store.across(find).await? else {
-            return Err(refused("the session is not there"));
+            return Err(refused("the session does not exist"));
         };
         Ok((tenant, vouch(Some(credential), self.env.now())?))
     }

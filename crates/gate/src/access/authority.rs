@@ -31,7 +31,7 @@ pub(crate) struct AuthenticatedCaller {
 
 /// Returns a 401 without a reason, which only the log receives.
 pub(crate) fn refused(why: &'static str) -> Problem {
-    tracing::debug!(why, "a credential was refused");
+    tracing::debug!(why, "credential rejected");
     Problem::unauthenticated()
 }
 
@@ -47,14 +47,14 @@ pub(crate) fn vouch(found: Option<Credential>, now: Timestamp) -> Result<Authent
         None => Err(refused("unknown credential")),
         Some(Credential::ScimToken(token, network)) => {
             if token.revoked_at.is_some() {
-                tracing::info!(token = %token.id, "a revoked token was presented");
+                tracing::info!(token = %token.id, "revoked token used");
                 return Err(Problem::unauthenticated());
             }
             Ok(AuthenticatedCaller { caller: Caller::Scim(Arc::new(token)), network, policy: Ok(()) })
         }
         Some(Credential::Pat(pat, holder)) => {
             if !pat.is_live(now) || holder.deleted {
-                tracing::info!(token = %pat.id, "a revoked or expired token was presented");
+                tracing::info!(token = %pat.id, "revoked or expired token used");
                 return Err(Problem::unauthenticated());
             }
             if !holder.active {
@@ -85,7 +85,7 @@ fn in_force(session: &Session, holder: &Holder, now: Timestamp) -> Result<(), Pr
         return Err(Problem::session_revoked());
     }
     if lifetime(&holder.policy).is_over(session, now) {
-        return Err(refused("the session is over"));
+        return Err(refused("the session has expired"));
     }
     Ok(())
 }

@@ -17,7 +17,7 @@ use crate::{
 
 /// Awaits something other than storage or the client, without holding the request's slot.
 pub(crate) async fn aside<T>(slot: Option<&RequestSlot>, waiting: impl Future<Output = T>) -> StoreResult<T> {
-    let too_many = || StoreError::Unavailable("too many requests wait".into());
+    let too_many = || StoreError::Unavailable("too many requests are waiting".into());
     match slot {
         Some(slot) => slot.yielded(waiting).await.ok_or_else(too_many),
         None => Ok(waiting.await),
@@ -133,6 +133,6 @@ pub(crate) fn record_in_background(gate: web::Data<Gate>, ctx: Ctx, event: Event
 pub async fn record(gate: web::Data<Gate>, ctx: Ctx, event: Event) {
     let work = async move |_: &Ctx, _: &mut Tx| Ok::<_, StoreError>(Audited::new((), event));
     if let Err(error) = write(gate, None, ctx, None, work).await {
-        tracing::error!(%error, "an entry could not be written");
+        tracing::error!(%error, "cannot record an audit entry");
     }
 }

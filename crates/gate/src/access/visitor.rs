@@ -72,7 +72,7 @@ impl Visitor {
         let ended: Result<(), sessions::Error> =
             self.run(self.ctx(&tenant, Actor::system("sign-in")), work).await;
         if let Err(error) = ended {
-            tracing::warn!(%error, "the session before a sign-in could not be ended");
+            tracing::warn!(%error, "cannot end the browser's previous session");
         }
     }
 

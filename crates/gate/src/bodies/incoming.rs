@@ -144,7 +144,7 @@ pub(crate) async fn receive(request: &HttpRequest, mut payload: Payload) -> Resu
             Err(reason.problem(limit))
         }
         Err(ReceiveError::Broken(error)) => {
-            Err(Problem::invalid_syntax(format!("the body cannot be read: {error}")))
+            Err(Problem::invalid_syntax(format!("The body could not be read: {error}")))
         }
     }
 }
@@ -340,11 +340,11 @@ mod tests {
             slow.push(receiving(request, body));
         }
         for one in &mut slow {
-            assert!(one.as_mut().now_or_never().is_none(), "it waits");
+            assert!(one.as_mut().now_or_never().is_none(), "the body is still pending");
         }
         sleep(Duration::from_millis(1)).await;
         for one in &mut slow {
-            assert!(one.as_mut().now_or_never().is_none(), "it waits");
+            assert!(one.as_mut().now_or_never().is_none(), "the body is still pending");
         }
         let (request, _, body) = send("honest", payload(1, 300 * KIB, Duration::from_millis(1), true));
         receive(request.request(), body).await.unwrap();

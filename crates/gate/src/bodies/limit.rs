@@ -56,11 +56,11 @@ impl BodyRefusal {
     pub(crate) fn problem(self, limit: BodyLimit) -> Problem {
         match self {
             Self::Address => {
-                Problem::busy("your address has too many unfinished request bodies", RETRY_AFTER)
+                Problem::busy("Your address has too many unfinished request bodies", RETRY_AFTER)
             }
             Self::Memory => Problem::unavailable(),
             Self::Slow => Problem::invalid_syntax(format!(
-                "the body did not arrive in time: send it within {} s, and 1 KiB or more each second",
+                "The body did not arrive in time. Send it within {} s, at 1 KiB per second or faster.",
                 limit.within.as_secs()
             )),
             Self::TooLarge => Problem::payload_too_large(limit.bytes),

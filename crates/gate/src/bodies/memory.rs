@@ -52,7 +52,7 @@ impl Bodies {
         if let Some(refused) = self.refusals.add() {
             let (waiting, bytes) = self.with(|shares| (shares.waiting(), shares.bytes()));
             let reason = reason.as_str();
-            tracing::warn!(refused, reason, address, waiting, bytes, "request bodies are refused");
+            tracing::warn!(refused, reason, address, waiting, bytes, "rejecting request bodies");
         }
     }
 }

@@ -244,8 +244,8 @@ mod tests {
         assert_eq!((shares.bytes(), shares.waiting()), (100 * KIB, 100));
         let (honest, evicted) = wait(&mut shares, "honest", 10 * KIB).unwrap();
         assert_eq!(evicted, 10);
-        assert_eq!(shares.bytes(), 100 * KIB, "not more than the memory there is");
-        assert_eq!(wait(&mut shares, "a", 20 * KIB).err(), Some(BodyRefusal::Memory), "it holds the most");
+        assert_eq!(shares.bytes(), 100 * KIB, "the limit is respected");
+        assert_eq!(wait(&mut shares, "a", 20 * KIB).err(), Some(BodyRefusal::Memory), "it uses the most");
         assert!(shares.finish_waiting(&honest.address, honest.id, 0).is_some(), "it was never evicted");
         shares.give_back(&honest.address, 10 * KIB);
     }
@@ -273,7 +273,7 @@ mod tests {
         }
         for expected in ["b", "z", "a"] {
             wait(&mut shares, &format!("after {expected}"), KIB).unwrap();
-            assert!(!shares.addresses.contains_key(expected), "{expected} still waits");
+            assert!(!shares.addresses.contains_key(expected), "{expected} is still pending");
         }
     }
 
@@ -283,7 +283,11 @@ mod tests {
         let (large, _) = wait(&mut shares, "a", 10 * KIB).unwrap();
         let (_, evicted) = wait(&mut shares, "b", KIB).unwrap();
         assert_eq!(evicted, 1);
-        assert_eq!(grow(&mut shares, &large, KIB).err(), Some(BodyRefusal::Memory), "it is counted no more");
+        assert_eq!(
+            grow(&mut shares, &large, KIB).err(),
+            Some(BodyRefusal::Memory),
+            "it is no longer counted"
+        );
         assert!(shares.finish_waiting(&large.address, large.id, 0).is_none());
         shares.abandon(&large.address, large.id);
         assert_eq!((shares.bytes(), shares.waiting()), (KIB, 1));

@@ -157,7 +157,7 @@ impl de::Error for Error {
     fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {
         let known: Vec<_> = expected.iter().map(|name| format!("`{name}`")).collect();
         let known = match known.as_slice() {
-            [] => "there are no fields".to_owned(),
+            [] => "no fields are allowed".to_owned(),
             [only] => format!("expected {only}"),
             several => format!("expected one of {}", several.join(", ")),
         };
@@ -165,7 +165,7 @@ impl de::Error for Error {
     }
 
     fn duplicate_field(field: &'static str) -> Self {
-        Self::at(field, "is given twice")
+        Self::at(field, "must appear only once")
     }
 }
 
@@ -298,7 +298,7 @@ impl<'de> MapAccess<'de> for Members {
     fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, Error> {
         let Some((name, node)) = self.rest.next() else { return Ok(None) };
         if !self.seen.insert(name.clone()) {
-            return Err(Error::at(&name, "is given twice"));
+            return Err(Error::at(&name, "must appear only once"));
         }
         let key = StrDeserializer::<Error>::new(&name);
         let key = seed.deserialize(key)?;
@@ -308,7 +308,7 @@ impl<'de> MapAccess<'de> for Members {
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Error> {
         let Some((name, node)) = self.current.take() else {
-            return Err(Error::new("a value before its name"));
+            return Err(Error::new("a value without a name"));
         };
         seed.deserialize(node).map_err(|error| error.under(Segment::Member(name)))
     }
@@ -369,8 +369,8 @@ mod tests {
                 r#"{"firstName":"Ada","inner":{"count":1,"x":1}}"#,
                 "inner.x: unknown field `x`, expected `count`",
             ),
-            (r#"{"firstName":"Ada","inner":{"count":1,"count":2}}"#, "inner.count: is given twice"),
-            (r#"{"firstName":"Ada","free":{"a":{"b":1,"b":2}}}"#, "free.a.b: is given twice"),
+            (r#"{"firstName":"Ada","inner":{"count":1,"count":2}}"#, "inner.count: must appear only once"),
+            (r#"{"firstName":"Ada","free":{"a":{"b":1,"b":2}}}"#, "free.a.b: must appear only once"),
             (r#"{"firstName":"Ada","kind":"TWO"}"#, "kind: unknown variant `TWO`, expected `ONE`"),
             (r#"{"firstName":"Ada","kind":["ONE"]}"#, "kind: invalid type: an array, expected a string"),
             (r#"{"firstName":"Ada"} x"#, "body: trailing characters"),

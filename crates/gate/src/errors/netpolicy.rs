@@ -11,7 +11,9 @@ impl From<netpolicy::Error> for Problem {
                 Self::new(Code::Conflict, error.to_string()).reason("CALLER_NOT_COVERED")
             }
             Error::Cidr(_) => Self::new(Code::InvalidCidr, format!("cidr: {error}")),
-            Error::Duplicate(_) => Self::new(Code::DuplicateCidr, format!("cidr: {error}; change its label")),
+            Error::Duplicate(_) => {
+                Self::new(Code::DuplicateCidr, format!("cidr: {error}; edit the existing rule"))
+            }
             Error::TooMany => Self::new(Code::Conflict, error.to_string()),
             Error::NotFound => Self::not_found(),
             Error::Label => Self::invalid_request(format!("label: {error}")),

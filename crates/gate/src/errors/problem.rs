@@ -91,15 +91,14 @@ impl Problem {
 
     /// 401, with the same message whatever is wrong with the credential.
     pub fn unauthenticated() -> Self {
-        let message =
-            "a valid credential is needed: a token that is not revoked, or a session that is not over";
+        let message = "The credential is missing or not valid. Sign in, or send a valid token.";
         Self::new(Code::Unauthenticated, message)
             .with(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))
     }
 
     /// 400 for an invalid cursor.
     pub fn invalid_cursor() -> Self {
-        let message = "cursor: not one of this list; begin again without it";
+        let message = "cursor: not valid for this list; start again without a cursor";
         Self::new(Code::InvalidCursor, message)
     }
 
@@ -155,7 +154,7 @@ impl Problem {
     /// 400: the step-up purpose does not exist.
     pub fn unknown_purpose() -> Self {
         let names: Vec<_> = stepup::PURPOSES.iter().map(|purpose| purpose.name).collect();
-        let message = format!("purpose: write one of {}", names.join(", "));
+        let message = format!("purpose: must be one of {}", names.join(", "));
         Self::new(Code::UnknownPurpose, message)
     }
 
@@ -184,14 +183,14 @@ impl Problem {
 
     /// 403: the credential is valid but its type is not accepted here.
     pub fn credential_kind() -> Self {
-        Self::forbidden("CREDENTIAL_KIND", "this kind of credential is not for this operation")
+        Self::forbidden("CREDENTIAL_KIND", "This operation does not accept this type of credential.")
     }
 
     /// 403: the session has not completed its second factor.
     pub fn mfa_required() -> Self {
         Self::forbidden(
             "MFA_REQUIRED",
-            "This session has not completed its second factor. Finish signing in first.",
+            "This session needs a second factor. Verify or enrol one to finish signing in.",
         )
     }
 
@@ -203,7 +202,7 @@ impl Problem {
 
     /// 404 `NOT_FOUND`.
     pub fn not_found() -> Self {
-        Self::missing("there is nothing at this address")
+        Self::missing("Nothing was found at this URL. Check the path and the ids in it.")
     }
 
     /// 404 that says what is missing.
@@ -213,36 +212,36 @@ impl Problem {
 
     /// 405 with the allowed methods, separated by commas.
     pub fn method_not_allowed(allow: &HeaderValue) -> Self {
-        let message = "this address does not take this method; the header Allow says which it takes";
+        let message = "This path does not support this method. Use one from the Allow header.";
         Self::new(Code::MethodNotAllowed, message).with(header::ALLOW, allow.clone())
     }
 
     /// 413.
     pub fn payload_too_large(limit: usize) -> Self {
-        let message = format!("the body is larger than {limit} bytes");
+        let message = format!("The body exceeds the limit of {limit} bytes.");
         Self::new(Code::PayloadTooLarge, message)
     }
 
     /// 415 with the accepted media type.
     pub fn unsupported_media_type(takes: &str) -> Self {
-        let message = format!("send the body as {takes}");
+        let message = format!("Send the body as {takes}.");
         Self::new(Code::UnsupportedMediaType, message)
     }
 
     /// 429 with the seconds to wait.
     pub fn rate_limited(seconds: u64) -> Self {
-        let message = format!("too many requests for this tenant; try again in {seconds} s");
+        let message = format!("Too many requests for this tenant. Try again in {seconds} s.");
         Self::limited(message, seconds)
     }
 
-    /// 429 for work that runs one at a time.
-    pub fn busy(what: &str, seconds: u64) -> Self {
-        Self::limited(format!("{what}; try again in {seconds} s"), seconds)
+    /// 429 because of concurrent work, with a reason that has no final full stop.
+    pub fn busy(reason: &str, seconds: u64) -> Self {
+        Self::limited(format!("{reason}. Try again in {seconds} s."), seconds)
     }
 
     /// 429 for guesses of a secret.
     pub fn too_many_attempts(seconds: u64) -> Self {
-        Self::limited(format!("too many attempts; try again in {seconds} s"), seconds)
+        Self::limited(format!("Too many attempts. Try again in {seconds} s."), seconds)
     }
 
     fn limited(message: String, seconds: u64) -> Self {
@@ -251,7 +250,7 @@ impl Problem {
 
     /// 500. The log has the details under the request's id.
     pub fn internal() -> Self {
-        let message = "something went wrong here; the log knows more under this answer's X-Request-Id";
+        let message = "Internal error. For the cause, search the server's log for this X-Request-Id.";
         Self::new(Code::Internal, message)
     }
 
@@ -262,14 +261,14 @@ impl Problem {
 
     /// 503.
     pub fn unavailable() -> Self {
-        let message = "the service cannot answer just now; try again soon";
+        let message = "The server is overloaded or its database is unavailable. Try again soon.";
         Self::new(Code::Unavailable, message).with(header::RETRY_AFTER, RETRY_AFTER)
     }
 
     /// 503 for a search that was stopped.
     pub(super) fn search_too_long(limit: Duration) -> Self {
         let message = format!(
-            "the search was stopped after {} s; ask for less, such as a shorter time",
+            "The search exceeded its limit of {} s. Narrow it, for example to a shorter time range.",
             limit.as_secs()
         );
         Self { message, ..Self::unavailable() }

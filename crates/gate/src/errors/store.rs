@@ -9,7 +9,7 @@ impl From<StoreError> for Problem {
         let problem = match error {
             StoreError::Unavailable(_) => Self::unavailable(),
             StoreError::TenantBusy(work) => {
-                Self::busy(&format!("too many {work} of this tenant are under way"), 1)
+                Self::busy(&format!("Too many {work} of this tenant are in progress"), 1)
             }
             StoreError::ScanTooLong(limit) => Self::search_too_long(limit),
             _ => Self::internal(),

@@ -18,7 +18,7 @@ use crate::{
 impl AuditStore for Tx {
     async fn append(&mut self, entries: &[Entry]) -> StoreResult<()> {
         if entries.iter().any(|entry| entry.tenant != self.tenant) {
-            return Err(StoreError::Aborted("an entry of another tenant"));
+            return Err(StoreError::Aborted("it recorded an audit entry of another tenant"));
         }
         for entry in entries {
             let stored = entry.stored(&self.entry_keys)?;

@@ -25,7 +25,7 @@ impl EntryTime {
     /// Returns whether an entry can have this time: whole milliseconds, and no leap second.
     fn checked(time: NaiveDateTime) -> deserialize::Result<Self> {
         if kernel::Timestamp::from_naive(time).naive() != time {
-            return Err("a time that no entry has".into());
+            return Err("the time is not in whole milliseconds".into());
         }
         Ok(Self(time))
     }
@@ -46,12 +46,12 @@ impl ToSql<Timestamp, Pg> for EntryTime {
 impl FromSql<Timestamp, Sqlite> for EntryTime {
     fn from_sql(value: SqliteValue<'_, '_, '_>) -> deserialize::Result<Self> {
         if value.value_type() != Some(SqliteType::Text) {
-            return Err("a time that is no text".into());
+            return Err("the time is not stored as text".into());
         }
         let text = <String as FromSql<Text, Sqlite>>::from_sql(value)?;
         let time = NaiveDateTime::parse_from_str(&text, SPELLING)?;
         if time.format(SPELLING).to_string() != text {
-            return Err("a time in another spelling".into());
+            return Err("the time is in another format".into());
         }
         Self::checked(time)
     }

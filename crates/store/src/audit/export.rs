@@ -93,7 +93,9 @@ impl Export {
             }
             None => {
                 self.has_ended = true;
-                return Some(Err(StoreError::Aborted("an export that nobody took in time")));
+                return Some(Err(StoreError::Aborted(
+                    "the export stopped because the client read it too slowly",
+                )));
             }
         }
         None
@@ -129,7 +131,7 @@ pub(crate) fn begin(
     let (batches, taken) = mpsc::channel(WAITING);
     let export = async move {
         let (is_cut, checkpoint) =
-            told.await.map_err(|_| StoreError::Aborted("an export that never began"))??;
+            told.await.map_err(|_| StoreError::Aborted("the export ended before it began"))??;
         Ok(Export { is_cut, checkpoint, batches: taken, has_ended: false })
     };
     (ExportReader { filter, most, with_proofs, limit, begun, batches, ended }, export)
@@ -228,7 +230,7 @@ struct ExportProgress {
 
 /// Runs a statement with the time limit.
 async fn in_time<T>(statement: impl Future<Output = StoreResult<T>>) -> StoreResult<T> {
-    let late = |_| StoreError::Unavailable(format!("no answer of the database within {LIMIT:?}").into());
+    let late = |_| StoreError::Unavailable(format!("no response from the database within {LIMIT:?}").into());
     timeout(LIMIT, statement).await.map_err(late)?
 }
 

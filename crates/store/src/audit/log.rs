@@ -60,7 +60,7 @@ impl LogRow {
     pub(crate) fn log(&self) -> StoreResult<Frontier> {
         let size = place("audit_logs.size", self.size)?;
         Frontier::restore(size, &self.frontier)
-            .ok_or_else(|| corrupt("audit_logs.frontier", "not of a log of that size"))
+            .ok_or_else(|| corrupt("audit_logs.frontier", "does not match the size of the log"))
     }
 }
 
@@ -124,7 +124,7 @@ impl Tx {
         // An old note stored under a larger size must not count as the newest.
         let is_of_size = |checkpoint: &Checkpoint| number(checkpoint.size) == size;
         if !Checkpoint::read(&note).is_ok_and(|checkpoint| is_of_size(&checkpoint)) {
-            return Err(corrupt("audit_checkpoints.note", "not of its size"));
+            return Err(corrupt("audit_checkpoints.note", "does not match the size of the checkpoint"));
         }
         Ok(Some((note, Timestamp::from_naive(at))))
     }
@@ -236,7 +236,9 @@ impl SealStore for Tx {
             change_unaudited!(self, Unaudited::Sealed, c => first.execute(c).await)?;
             row = self.log_row().await?;
         }
-        let Some(row) = row else { return Err(StoreError::Aborted("a log that was made and is not there")) };
+        let Some(row) = row else {
+            return Err(StoreError::Aborted("the row of the new audit log is missing"));
+        };
         let is_free = lease.may_take(&row.lease_owner, Timestamp::from_naive(row.lease_until));
         if !is_free {
             return Ok(None);

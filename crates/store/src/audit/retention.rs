@@ -83,10 +83,10 @@ impl Tx {
     pub async fn declare_dropped(&mut self, removal: &Removal, note: &str) -> StoreResult<()> {
         let before = removal.before;
         if !before.is_multiple_of(GROUP) || before > self.log().await?.size() {
-            return Err(StoreError::Aborted("what is dropped are groups that are sealed"));
+            return Err(StoreError::Aborted("a removal must cover whole groups of sealed entries"));
         }
         if removal.from != self.dropped().await? {
-            return Err(StoreError::Aborted("others have dropped entries meanwhile: try again"));
+            return Err(StoreError::Aborted("another process removed entries at the same time: try again"));
         }
         let row = (
             audit_drops::tenant_id.eq(self.tenant.as_str()),
@@ -119,7 +119,7 @@ impl Tx {
         let (from, to) = (place("audit_sealed.sequence", first)?, place("audit_sealed.sequence", end)?);
         if !is_covered(self, &tenant, &removal, from, to).await? {
             return Err(StoreError::Aborted(
-                "what is to be removed is not what was declared: gatehouse audit verify says more",
+                "the entries differ from the declared removal: run `gatehouse audit verify`",
             ));
         }
         let some = || {
@@ -148,7 +148,7 @@ impl Tx {
         let rows: Vec<EntryRow> = read!(self, c => query.select(EntryRow::as_select()).load(c).await)?;
         let count = rows.len() as u64;
         for entry in rows.into_iter().map(StoredEntry::from) {
-            let none = || corrupt("audit_entries.salt", "an address without a salt");
+            let none = || corrupt("audit_entries.salt", "the address has no salt");
             let row = audit_entries::table.find((self.tenant.as_str(), &entry.id));
             let erased = (
                 audit_entries::ip.eq(None::<String>),

@@ -63,13 +63,11 @@ fn by_name(guards: Vec<TriggerRow>) -> Guards {
 fn compare(expected: &Guards, found: &Guards) -> Vec<String> {
     let missing = |(name, does): (&String, &String)| match found.get(name) {
         None => Some(format!("the trigger {name} is missing")),
-        Some(other) if other != does => {
-            Some(format!("the trigger {name} does something else than it should"))
-        }
+        Some(other) if other != does => Some(format!("the trigger {name} differs from the expected one")),
         Some(_) => None,
     };
     let unknown = found.keys().filter(|name| !expected.contains_key(*name));
-    let unknown = unknown.map(|name| format!("nobody knows the trigger {name}"));
+    let unknown = unknown.map(|name| format!("unknown trigger {name}"));
     expected.iter().filter_map(missing).chain(unknown).collect()
 }
 

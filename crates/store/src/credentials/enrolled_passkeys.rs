@@ -27,7 +27,7 @@ pub struct EnrolledPasskey {
     pub name: String,
     /// The authenticator model that the authenticator reports.
     pub aaguid: Aaguid,
-    /// How trustworthy the model was at enrollment.
+    /// How trustworthy the model was at enrolment.
     pub trust: Trust,
     /// Whether it is built into a device, if known.
     pub is_platform: Option<bool>,

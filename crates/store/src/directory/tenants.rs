@@ -37,7 +37,7 @@ impl TryFrom<TenantRow> for Tenant {
 impl TenantStore for Tx {
     async fn insert_tenant(&mut self, tenant: &Tenant) -> StoreResult<bool> {
         if tenant.id != self.tenant {
-            return Err(StoreError::Aborted("a tenant other than the unit of work's"));
+            return Err(StoreError::Aborted("the tenant differs from the tenant of the unit of work"));
         }
         let row = TenantRow {
             id: tenant.id.to_string(),

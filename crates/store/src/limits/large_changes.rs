@@ -32,7 +32,7 @@ impl LargeChanges {
     pub(crate) async fn turn(&self, tenant: &TenantId) -> StoreResult<TenantTurn> {
         let _place = self.0.queue.join();
         let turn = timeout(WAIT, self.0.turn(tenant)).await.ok().flatten();
-        turn.ok_or(StoreError::TenantBusy("changes of groups"))
+        turn.ok_or(StoreError::TenantBusy("group changes"))
     }
 }
 

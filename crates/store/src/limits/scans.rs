@@ -155,7 +155,7 @@ impl Drop for ScanPermit {
         self.scans.running.fetch_sub(1, Ordering::AcqRel);
         self.scans.count(self.outcome);
         if self.outcome == Outcome::TooLong {
-            tracing::warn!(tenant = %self.tenant, limit = ?LIMIT, "a scan was stopped at its deadline");
+            tracing::warn!(tenant = %self.tenant, limit = ?LIMIT, "stopped a scan at its time limit");
         }
     }
 }
@@ -203,7 +203,7 @@ mod tests {
         let running: Vec<_> = waiting.iter_mut().filter_map(|one| one.as_mut().now_or_never()).collect();
         assert_eq!(running.len(), OF_TENANT);
         let more = scans.turn(&acme, &all).now_or_never();
-        assert!(matches!(more, Some(Err(StoreError::TenantBusy(_)))), "refused at once");
+        assert!(matches!(more, Some(Err(StoreError::TenantBusy(_)))), "rejected at once");
         drop((running, waiting));
         assert_eq!(scans.scan_metrics().running, 0);
     }

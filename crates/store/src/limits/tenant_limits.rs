@@ -94,7 +94,7 @@ mod tests {
         let mut all: Vec<_> = (0..5).map(|_| Box::pin(turns.turn(&tenant))).collect();
         let running: Vec<_> = all.iter_mut().filter_map(|one| one.as_mut().now_or_never()).collect();
         assert_eq!(running.iter().filter(|turn| turn.is_some()).count(), 2);
-        assert!(matches!(turns.turn(&tenant).now_or_never(), Some(None)), "refused at once");
+        assert!(matches!(turns.turn(&tenant).now_or_never(), Some(None)), "rejected at once");
         let neighbour: TenantId = Id::new(&SystemEnv::default());
         assert!(matches!(turns.turn(&neighbour).now_or_never(), Some(Some(_))));
         drop((running, all));

@@ -58,7 +58,7 @@ impl Tx {
         let row = tenants::table.find(self.tenant.as_str());
         let query = Prepared(diesel::update(row).set(tenants::network_policy.eq(text)));
         if change!(self, c => query.execute(c).await)? != 1 {
-            return Err(StoreError::Aborted("a policy of a tenant that is not there"));
+            return Err(StoreError::Aborted("the tenant of the policy does not exist"));
         }
         Ok(())
     }

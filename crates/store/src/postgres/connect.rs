@@ -59,7 +59,7 @@ impl PostgresTarget {
         let rest = rest.finish().replace('+', "%20");
         let full = if rest.is_empty() { address.to_owned() } else { format!("{address}?{rest}") };
         let mut config: Config = full.parse().map_err(|_| {
-            "not an address of PostgreSQL; write postgres://user:password@host/database, with what is special in the password as %XX"
+            "not a PostgreSQL URL: write postgres://user:password@host/database and percent-encode the password"
         })?;
         config.connect_timeout(OPENED_WITHIN).tcp_user_timeout(SILENCE);
         config.keepalives_idle(SILENCE).keepalives_interval(SILENCE).keepalives_retries(2);
@@ -69,10 +69,10 @@ impl PostgresTarget {
             "prefer" => (SslMode::Prefer, false),
             "require" => (SslMode::Require, false),
             "verify-full" => (SslMode::Require, true),
-            _ => return Err("sslmode is one of disable, prefer, require, verify-full".into()),
+            _ => return Err("sslmode must be one of disable, prefer, require, verify-full".into()),
         };
         if roots.is_some() && !verified {
-            return Err("sslrootcert is of use with sslmode=verify-full alone".into());
+            return Err("sslrootcert requires sslmode=verify-full".into());
         }
         // A Unix socket cannot be intercepted, so `prefer` does not use TLS there.
         let with_tls = ssl_mode != SslMode::Disable && !(local && ssl_mode == SslMode::Prefer);
@@ -145,7 +145,7 @@ fn trusted(file: Option<&str>) -> Result<RootCertStore, String> {
         return if good > 0 {
             Ok(store)
         } else {
-            Err("this system has no trusted certificates; name a file with sslrootcert".into())
+            Err("this system has no trusted certificates; set sslrootcert to a PEM file".into())
         };
     };
     let named = |problem: &dyn std::fmt::Display| format!("sslrootcert: {path}: {problem}");
@@ -153,7 +153,7 @@ fn trusted(file: Option<&str>) -> Result<RootCertStore, String> {
         let certificate = certificate.map_err(|error| named(&error))?;
         store.add(certificate).map_err(|error| named(&error))?;
     }
-    if store.is_empty() { Err(named(&"no certificate in it")) } else { Ok(store) }
+    if store.is_empty() { Err(named(&"the file contains no certificate")) } else { Ok(store) }
 }
 
 /// Accepts any certificate, for `prefer` and `require`. Protects against eavesdropping, not against interception.
@@ -209,13 +209,16 @@ mod tests {
         assert!(tls("postgres://u:p@db/x") && tls("postgres://u:p@db/x?sslmode=require"));
         assert!(tls("postgres://u:p@db/x?sslmode=verify-full&application_name=a%20b"));
         assert!(!tls("postgres://u:p@db/x?sslmode=disable"));
-        assert!(!tls("postgres:///x?host=/run/postgresql"), "nobody is in between");
+        assert!(!tls("postgres:///x?host=/run/postgresql"), "a Unix socket cannot be intercepted");
     }
 
     #[test]
     fn errors_say_what_to_write_and_contain_no_password() {
         assert!(problem("postgres://u:p@db/x?sslmode=no").contains("verify-full"));
-        assert!(problem("postgres://u:p@db/x?sslmode=require&sslrootcert=/x").contains("verify-full alone"));
+        assert!(
+            problem("postgres://u:p@db/x?sslmode=require&sslrootcert=/x")
+                .contains("requires sslmode=verify-full")
+        );
         assert!(problem("postgres://u:p@db/x?sslmode=verify-full&sslrootcert=/none").contains("/none"));
         for url in ["postgres://u:hunter2@db:port/x", "postgres://u:hunter2@db/x?colour=hunter2"] {
             assert!(!problem(url).contains("hunter2"), "{}", problem(url));

@@ -275,7 +275,7 @@ async fn transaction<T, E: From<StoreError>>(
 
 /// Applies the time limit. When it expires, the work is dropped together with its connection.
 async fn in_time<T>(work: impl Future<Output = T>) -> StoreResult<T> {
-    let late = |_| StoreError::Unavailable(format!("no answer of the database within {LIMIT:?}").into());
+    let late = |_| StoreError::Unavailable(format!("no response from the database within {LIMIT:?}").into());
     timeout(LIMIT, work).await.map_err(late)
 }
 
@@ -322,7 +322,7 @@ impl<H: Holder> PooledUnit<H> {
     }
 
     fn holder(&mut self) -> StoreResult<&mut H> {
-        self.holder.as_mut().ok_or(StoreError::Aborted("it is over"))
+        self.holder.as_mut().ok_or(StoreError::Aborted("it has already ended"))
     }
 
     /// Records how a scan ended.
@@ -373,7 +373,7 @@ impl PooledUnit<Tx> {
             Transaction::Failed => {
                 // The server would answer COMMIT with success although it rolled back.
                 self.end("ROLLBACK").await?;
-                return Err(StoreError::Aborted("it went on after a failed statement"));
+                return Err(StoreError::Aborted("it continued after a failed statement"));
             }
         }
         self.give_back();

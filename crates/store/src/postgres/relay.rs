@@ -32,7 +32,7 @@ impl Postgres {
             let keys = out.next().await;
             for some in keys.chunks(AT_ONCE) {
                 if let Err(error) = self.notify(some).await {
-                    tracing::debug!(%error, "other instances could not be notified; they poll");
+                    tracing::debug!(%error, "cannot notify other instances; they poll every second");
                 }
             }
             sleep(TOGETHER).await;
@@ -55,7 +55,7 @@ impl Postgres {
     async fn listen_for_others(&self, heard: &Wakeups) {
         loop {
             if let Err(error) = self.listen(heard).await {
-                tracing::debug!(%error, "notifications of other instances are not received; deliveries are polled each second");
+                tracing::debug!(%error, "cannot receive notifications from other instances; polling every second");
             }
             sleep(PAUSE).await;
         }

@@ -85,7 +85,7 @@ impl Tx {
     /// Deletes the expired rows. Expired rows never change, so they need no second check.
     pub async fn purge_saml(&mut self, over: &ExpiredSaml) -> StoreResult<()> {
         if over.tenant != self.tenant {
-            return Err(StoreError::Aborted("what is over of another tenant"));
+            return Err(StoreError::Aborted("the expired rows belong to another tenant"));
         }
         let tenant = self.tenant.as_str().to_owned();
         for id in &over.requests {

@@ -6,7 +6,7 @@
 //! SQLite opens it. The handler has no argument: it reads the [`Limit`] of the thread that runs the statement, so no
 //! pointer of ours can dangle. A stopped statement ends with SQLITE_INTERRUPT; the connection stays usable.
 
-#![expect(unsafe_code, reason = "SQLite is C; each block says why it holds")]
+#![expect(unsafe_code, reason = "SQLite is a C library; each block explains why it is sound")]
 
 use std::{
     cell::RefCell,
@@ -88,7 +88,9 @@ pub(super) fn install() -> StoreResult<()> {
     if code == ffi::SQLITE_OK {
         Ok(())
     } else {
-        Err(StoreError::Unavailable(format!("SQLite refuses a progress handler: code {code}").into()))
+        Err(StoreError::Unavailable(
+            format!("cannot install the progress handler of SQLite: code {code}").into(),
+        ))
     }
 }
 

@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// A unit of work on SQLite must not await anything but storage.
-pub(crate) const WAITED: StoreError = StoreError::Aborted("it waited for something other than storage");
+pub(crate) const WAITED: StoreError = StoreError::Aborted("it awaited something other than storage");
 
 /// Runs a future that awaits only SQLite, whose statements complete immediately. Returns `None` if it awaits anything
 /// else.

@@ -55,6 +55,6 @@ pub(crate) fn shrink_wal(database: &Path) {
             .map_err(store_error)
     });
     if let Err(error) = shrunk {
-        tracing::debug!(%error, "the write-ahead log could not be shrunk; the next checkpoint does");
+        tracing::debug!(%error, "cannot shrink the write-ahead log; the next checkpoint tries again");
     }
 }

@@ -189,7 +189,7 @@ impl Writer {
 }
 
 fn writer_gone() -> StoreError {
-    StoreError::Unavailable("the database cannot be written to just now".into())
+    StoreError::Unavailable("the database does not accept writes".into())
 }
 
 fn lost(error: &StoreError) -> StoreError {
@@ -205,7 +205,7 @@ fn write_all(mut conn: SqliteConn, inbox: &mpsc::Receiver<WriteUnit>, disk: &Dis
             // Another program has locked the database for long. All waiting units fail now instead of one after the
             // other.
             let waited = inbox.try_iter().take(BATCH).count();
-            tracing::error!(%error, units = waited + 1, "no transaction can be begun; its units of work are refused");
+            tracing::error!(%error, units = waited + 1, "cannot begin a transaction; its units of work fail");
             continue;
         }
         let (mut answers, mut failed) = (Vec::new(), false);
@@ -221,7 +221,7 @@ fn write_all(mut conn: SqliteConn, inbox: &mpsc::Receiver<WriteUnit>, disk: &Dis
         let committed = state.and_then(|()| sql(&mut conn, "COMMIT"));
         disk.failing.store(committed.is_err() || (failed && is_full(&disk.path)), Ordering::Release);
         if let Err(error) = &committed {
-            tracing::error!(%error, units = answers.len(), "a commit failed; its units of work are lost and told so");
+            tracing::error!(%error, units = answers.len(), "a commit failed; its units of work return an error");
             // SQLite has rolled back by itself after some errors. Then this fails harmlessly.
             let _not_open = sql(&mut conn, "ROLLBACK");
         }

@@ -60,7 +60,7 @@ impl TryFrom<SubscriptionRow> for Subscription {
     fn try_from(row: SubscriptionRow) -> StoreResult<Self> {
         let reason = |text: String| {
             DisabledReason::read(&text)
-                .ok_or_else(|| corrupt("webhook_subscriptions.disabled_reason", "not one we know"))
+                .ok_or_else(|| corrupt("webhook_subscriptions.disabled_reason", "not a known reason"))
         };
         Ok(Self {
             id: row.id.parse().map_err(|error| corrupt("webhook_subscriptions.id", error))?,

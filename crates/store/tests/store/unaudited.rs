@@ -21,7 +21,7 @@ async fn unaudited(
 
 /// Asserts that the unit of work failed for lack of an audit entry.
 fn refused(done: &StoreResult<()>) -> bool {
-    matches!(done, Err(StoreError::Aborted("a change without an audit entry")))
+    matches!(done, Err(StoreError::Aborted("it changed rows without an audit entry")))
 }
 
 fn totp(world: &World, verified: bool) -> Factor {

@@ -232,7 +232,7 @@ fn missing_field_is_reported_first() {
                 let twice = format!("{{\"{name}\":{value},\"{name}\":{value}}}");
                 let answer = sender.send(&operation, &kind, &twice);
                 let error = answer.json()["error"].as_str().unwrap().to_owned();
-                let named = error.starts_with(&format!("{name}: is given twice"));
+                let named = error.starts_with(&format!("{name}: must appear only once"));
                 assert!(answer.status == 400 && named, "{}: {error}", operation.id);
             }
         }

@@ -137,7 +137,7 @@ fn missing_or_unknown_audit_log_triggers_are_reported() {
             assert!(code == 1 && is_said, "{words}: {bad:?}");
         };
         process.sql(swallow);
-        says("nobody knows the trigger audit_unsealed.swallow");
+        says("unknown trigger audit_unsealed.swallow");
         process.sql(drop_one);
         says(&format!("the trigger {missing} is missing"));
         match kind {
@@ -145,13 +145,13 @@ fn missing_or_unknown_audit_log_triggers_are_reported() {
                 process.sql(
                     "DROP TRIGGER audit_logs_grow; CREATE TRIGGER audit_logs_grow BEFORE UPDATE ON audit_logs BEGIN SELECT 1; END",
                 );
-                says("the trigger audit_logs.audit_logs_grow does something else");
+                says("the trigger audit_logs.audit_logs_grow differs from the expected one");
             }
             Kind::Postgres => {
                 process.sql("ALTER TABLE audit_logs DISABLE TRIGGER grow");
-                says("the trigger audit_logs.grow does something else");
+                says("the trigger audit_logs.grow differs from the expected one");
                 process.sql("CREATE RULE quiet AS ON INSERT TO audit_entries DO INSTEAD NOTHING");
-                says("nobody knows the trigger audit_entries.quiet");
+                says("unknown trigger audit_entries.quiet");
             }
         }
     }

@@ -18,7 +18,7 @@ fn rate_limit_applies_only_to_the_tenant_that_exceeds_it() {
         );
         assert!(!refused.is_empty());
         insta::allow_duplicates! {
-            insta::assert_snapshot!(refused[0].shown(), @r#"429 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"429","detail":"too many requests for this tenant; try again in 1 s"}"#);
+            insta::assert_snapshot!(refused[0].shown(), @r#"429 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"429","detail":"Too many requests for this tenant. Try again in 1 s."}"#);
         }
         assert_eq!(refused[0].header("retry-after"), "1");
         assert_eq!(patient.scim.get(USERS).status, 200);
