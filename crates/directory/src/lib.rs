@@ -2,7 +2,7 @@
 //!
 //! A tenant is found by its slug. Everything else in the product belongs to exactly one tenant. People are created by
 //! SCIM (with rules in the crate `scim-core`), by invitation, or on the command line. The rules for the latter two
-//! are here: the user name is the e-mail address.
+//! are here: the user name is the email address.
 
 mod error;
 mod link;

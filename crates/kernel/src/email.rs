@@ -1,12 +1,12 @@
-//! E-mail addresses that users sign in with.
+//! Email addresses that users sign in with.
 
 use std::{fmt, str::FromStr};
 
-/// An e-mail address: exactly one `@` with text on both sides, no space or control character, at most 254 bytes.
+/// An email address: exactly one `@` with text on both sides, no space or control character, at most 254 bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Email(String);
 
-/// The text is not a valid e-mail address.
+/// The text is not a valid email address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("write an email address such as ada@example.com")]
 pub struct ParseEmailError;

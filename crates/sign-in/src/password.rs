@@ -1,4 +1,4 @@
-//! E-mail and password, and the choice between tenants.
+//! Email and password, and the choice between tenants.
 
 use audit::{Audited, Unaudited};
 use credentials::{TicketKind, TicketStore, Verdict};

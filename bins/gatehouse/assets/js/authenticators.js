@@ -41,7 +41,7 @@ async function describe({ enrolled, refused, passkeys }) {
   const drawn = [];
   const { mode, allowedGroups, allowedAaguids } = body();
   if (mode === "ALLOWLIST" && allowedGroups.length + allowedAaguids.length === 0) {
-    drawn.push(element("p", element("b", "No model is allowed."), " Users could not enroll passkeys."));
+    drawn.push(element("p", element("b", "No model is allowed."), " Users could not enrol passkeys."));
   }
   if (refused === 0) {
     const all = enrolled === 1 ? "The only enrolled passkey" : `Each of the ${enrolled} enrolled passkeys`;

@@ -1,4 +1,4 @@
-// Enrollment of second factors and recovery codes, for all pages with these dialogs.
+// Enrolment of second factors and recovery codes, for all pages with these dialogs.
 
 import { Refusal } from "./api.js";
 import { $, copy, onAct, onSend, open } from "./page.js";
@@ -27,7 +27,7 @@ export async function showCodes(how = ask) {
 }
 
 onAct("add-passkey", async () => {
-  // A canceled enrollment is continued, because a new one may require another step-up.
+  // A canceled enrolment is continued, because a new one may require another step-up.
   passkey ??= await ask("POST", "/api/me/factors/passkeys/options");
   const credential = await passkeys.create(passkey.webauthn);
   const { challengeId } = passkey;

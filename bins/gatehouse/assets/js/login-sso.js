@@ -1,4 +1,4 @@
-// Single sign-on: finds SSO connections by e-mail address or by organization.
+// Single sign-on: finds SSO connections by email address or by organization.
 
 import { Refusal, call } from "./api.js";
 import { clear, element } from "./page.js";
@@ -12,13 +12,13 @@ const button = gate.querySelector('[data-act="sso"]');
 const TYPED = 700;
 const ADDRESS = /^[^@\s]+@([^@\s]+\.[^@\s]{2,})$/;
 
-// The last lookup and its key: the organization, or the domain of the e-mail address.
+// The last lookup and its key: the organization, or the domain of the email address.
 let found;
 let timer;
 
 const domain = () => ADDRESS.exec(email.value.trim())?.[1].toLowerCase();
 
-/** Builds a link that starts the sign-in through a connection. It does not contain the e-mail address. */
+/** Builds a link that starts the sign-in through a connection. It does not contain the email address. */
 function way({ name, loginUrl }) {
   const url = new URL(loginUrl, location.href);
   url.searchParams.set("relayState", next);
@@ -33,7 +33,7 @@ function draw(providers) {
   button.hidden = providers.length > 0;
 }
 
-/** Finds the connections of the page's organization, or of the typed e-mail address. */
+/** Finds the connections of the page's organization, or of the typed email address. */
 async function find() {
   clearTimeout(timer);
   const of = tenant || domain();
@@ -61,7 +61,7 @@ export const offerProviders = () => find().catch(() => {});
 /** Starts single sign-on, or says what is missing. */
 export async function signInElsewhere() {
   if (!tenant && !domain()) {
-    throw new Refusal(400, { error: "email: enter your e-mail address first" });
+    throw new Refusal(400, { error: "email: enter your email address first" });
   }
   const providers = await find();
   if (providers.length === 0) {

@@ -149,7 +149,7 @@ onAct("passkey", async () => {
 const answered = async ({ challengeId }, credential) =>
   follow(await call("POST", "/api/auth/passkey/verify", { challengeId, credential }));
 
-// The e-mail field offers passkeys (conditional mediation) until the user signs in otherwise. A challenge is valid for
+// The email field offers passkeys (conditional mediation) until the user signs in otherwise. A challenge is valid for
 // five minutes.
 let offered;
 let renewal;

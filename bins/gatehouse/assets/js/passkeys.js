@@ -56,6 +56,6 @@ export const get = (options, more = {}) => asking(() => navigator.credentials.ge
   ...more,
 }));
 
-/** Returns whether the browser can offer passkeys in the e-mail field (conditional mediation). */
+/** Returns whether the browser can offer passkeys in the email field (conditional mediation). */
 export const offersWhileTyping = async () =>
   (await window.PublicKeyCredential?.isConditionalMediationAvailable?.()) ?? false;

@@ -35,7 +35,7 @@ function facts(found) {
   const { nameId, email, authnContext, finishedAt } = found;
   const list = classed("dl", "facts");
   if (nameId) list.append(fact("NameID", element("code", nameId.value), " ", classed("span", "soft", nameId.format ?? "no format")));
-  list.append(fact("E-mail", ...(email ? [element("code", email)] : ["None found"])));
+  list.append(fact("Email", ...(email ? [element("code", email)] : ["None found"])));
   list.append(fact("User", ...whom(found)));
   if (authnContext) list.append(fact("Signed in with", element("code", authnContext)));
   if (finishedAt) list.append(fact("Received", since(finishedAt)));

@@ -31,7 +31,7 @@ function row(provider) {
 /** Explains what the sign-in policy means for the connections. */
 function mode(signInMode) {
   if (signInMode === "CREDENTIALS_ONLY") {
-    return [classed("p", "note", "The sign-in policy of your organization allows only e-mail and password. Nobody can sign in through these connections until you change it.")];
+    return [classed("p", "note", "The sign-in policy of your organization allows only email and password. Nobody can sign in through these connections until you change it.")];
   }
   if (signInMode === "SSO_REQUIRED") {
     return [classed("p", "note", "The sign-in policy of your organization requires single sign-on. Only break-glass accounts can sign in with a password.")];

@@ -11,7 +11,7 @@ const acts = {
   USER_ADMIN_CHANGE: "to change another user's account",
   SIGN_IN_POLICY_CHANGE: "to change the sign-in policy",
   NETWORK_POLICY_CHANGE: "to change the network policy",
-  ATTESTATION_POLICY_CHANGE: "to change which authenticators users may enroll",
+  ATTESTATION_POLICY_CHANGE: "to change which authenticators users may enrol",
   WEBHOOK_SECRET_ROTATE: "to rotate a webhook's signing secret",
   SSO_PROVIDER_CHANGE: "to change SSO connections and domains",
 };

@@ -128,7 +128,7 @@ async fn what_is_missing(
     Ok((!is_possible).then(|| policy.what_is_missing(passkeys)))
 }
 
-/// Returns whether the administrator can sign in through SSO: with a working provider for the domain of the e-mail
+/// Returns whether the administrator can sign in through SSO: with a working provider for the domain of the email
 /// address, or with a session of a neighbouring service that shares our secret.
 fn has_sso(administrator: &Administrator, providers: &[Provider], now: Timestamp) -> bool {
     let domain = administrator.email_key.as_deref().and_then(EmailDomain::of);

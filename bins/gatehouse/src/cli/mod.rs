@@ -73,7 +73,7 @@ enum Command {
     /// Manage SSO connections (SAML identity providers)
     #[command(subcommand)]
     Saml(saml::Command),
-    /// Manage verified e-mail domains
+    /// Manage verified email domains
     #[command(subcommand)]
     Domain(domains::Command),
     /// Verify and purge audit logs, set retention, erase addresses

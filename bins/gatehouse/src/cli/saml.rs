@@ -40,7 +40,7 @@ pub(crate) enum Command {
         name: String,
         #[command(flatten)]
         from: From,
-        /// E-mail domains whose users it may sign in, separated by commas
+        /// Email domains whose users it may sign in, separated by commas
         #[arg(long, value_delimiter = ',', required = true)]
         email_domains: Vec<String>,
     },

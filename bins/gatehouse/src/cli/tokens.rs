@@ -43,7 +43,7 @@ pub(crate) enum Command {
         /// Slug of the tenant
         #[arg(long)]
         tenant: String,
-        /// E-mail address of the user it acts as
+        /// Email address of the user it acts as
         #[arg(long)]
         email: Email,
         /// Name of the token

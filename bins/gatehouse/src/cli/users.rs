@@ -99,7 +99,7 @@ pub(crate) struct UserSelection {
     /// Slug of the tenant
     #[arg(long)]
     tenant: String,
-    /// E-mail address, which is also the user name
+    /// Email address, which is also the user name
     #[arg(long)]
     email: Email,
 }

@@ -33,10 +33,10 @@ fn reason(code: &str) -> Option<&'static str> {
             "This account is disabled. Ask an administrator of your organization to enable it."
         }
         "NOT_PROVISIONED" => {
-            "There is no account with your e-mail address. Ask an administrator to invite you."
+            "There is no account with your email address. Ask an administrator to invite you."
         }
         "SSO_NOT_ALLOWED" => {
-            "Your organization doesn't allow single sign-on. Sign in with your e-mail address and password."
+            "Your organization doesn't allow single sign-on. Sign in with your email address and password."
         }
         _ => return None,
     })

@@ -42,13 +42,13 @@ fn words(code: &str) -> RefusalText {
         ),
         "NOT_PROVISIONED" => (
             "You have no account here",
-            "Your organization's identity provider confirmed who you are, but there is no account with your e-mail \
+            "Your organization's identity provider confirmed who you are, but there is no account with your email \
              address.",
             Some("Ask {} to add you, and give them this code."),
         ),
         "SSO_NOT_ALLOWED" => (
             "Sign in with your password",
-            "Your organization doesn't allow single sign-on. Sign in with your e-mail address and password.",
+            "Your organization doesn't allow single sign-on. Sign in with your email address and password.",
             Some("If you have no password, ask {} for a link to set one, and give them this code."),
         ),
         "ACCOUNT_DISABLED" => (

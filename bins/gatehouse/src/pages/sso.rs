@@ -1,4 +1,4 @@
-//! `/settings/sso`: SSO connections, and the domains of e-mail addresses.
+//! `/settings/sso`: SSO connections, and the domains of email addresses.
 
 use actix_web::{HttpResponse, get};
 use askama::Template;

@@ -33,7 +33,7 @@ export async function sso({ page, complaints, confirm }, see, by, stranger, sign
   await by(page, "Add SSO connection").click();
   await page.locator('[data-wrong="name"]').getByText("Enter a name").waitFor();
   await page.getByLabel("Name", { exact: true }).fill("Elsewhere <b>");
-  await page.getByLabel("E-mail domains").fill("corp.example, not a domain");
+  await page.getByLabel("Email domains").fill("corp.example, not a domain");
   await by(page, "Add SSO connection").click();
   await page.locator('[data-wrong="metadataUrl"]').getByText("Enter the metadata URL").waitFor();
   await page.getByText("Manual entry", { exact: true }).click();
@@ -44,7 +44,7 @@ export async function sso({ page, complaints, confirm }, see, by, stranger, sign
   await confirm();
   await page.locator('[data-wrong="emailDomains"]').filter({ hasText: /./ }).waitFor();
   assert.equal(await page.evaluate(() => document.activeElement.id), "sso-domains");
-  await page.getByLabel("E-mail domains").fill("corp.example, branch.example");
+  await page.getByLabel("Email domains").fill("corp.example, branch.example");
   await by(page, "Add SSO connection").click();
   await page.locator('[data-wrong="certificates"]').getByText("Certificate 1: ").waitFor();
   await see(page, "sso-new-refused");
@@ -179,7 +179,7 @@ export async function sso({ page, complaints, confirm }, see, by, stranger, sign
   });
   await page.goto("/settings/sso");
   await shows("4 SSO connections.");
-  await shows("allows only e-mail and password");
+  await shows("allows only email and password");
   await see(page, "sso-many");
   await page.unrouteAll();
   await page.goto("/settings/sso");
@@ -219,12 +219,12 @@ async function somebodySignsIn({ context, page, complaints }, other, see, by, si
   // The sign-in page finds the connection by an address of a verified domain.
   const single = by(page, "Sign in with single sign-on");
   await single.click();
-  await page.locator('[data-wrong="email"]').getByText("Enter your e-mail address first").waitFor();
-  await page.getByLabel("E-mail").fill("kim@branch.example");
+  await page.locator('[data-wrong="email"]').getByText("Enter your email address first").waitFor();
+  await page.getByLabel("Email").fill("kim@branch.example");
   await single.click();
   await page.locator('[data-wrong="email"]').getByText("has no single sign-on here").waitFor();
   await see(page, "sign-in-sso-none");
-  await page.getByLabel("E-mail").fill("kim@corp.example");
+  await page.getByLabel("Email").fill("kim@corp.example");
   await go().waitFor();
   await see(page, "sign-in-sso");
   await page.goto("/auth/login?tenant=works&next=/account/security");
@@ -258,10 +258,10 @@ async function somebodySignsIn({ context, page, complaints }, other, see, by, si
   await see(page, "saml-post-stopped");
   delete other.answer.elsewhere;
 
-  // A sign-in by e-mail address; then one that requires a second factor.
+  // A sign-in by email address; then one that requires a second factor.
   other.answer.signed = true;
   await page.goto("/auth/login?next=/account/security");
-  await page.getByLabel("E-mail").fill("kim@corp.example");
+  await page.getByLabel("Email").fill("kim@corp.example");
   await single.click();
   await at("/account/security");
   await page.locator(".head").getByText("kim@corp.example").waitFor();

@@ -15,7 +15,7 @@ const by = (page, name) => page.getByRole("button", { name, exact: true });
 
 async function signIn(page, email, password = facts.password, place = "/auth/login") {
   await page.goto(place);
-  await page.getByLabel("E-mail").fill(email);
+  await page.getByLabel("Email").fill(email);
   await page.getByLabel("Password", { exact: true }).fill(password);
   await by(page, "Sign in").click();
 }
@@ -40,7 +40,7 @@ async function administrator() {
 }
 
 const walks = {
-  "enroll factors, sign in with each, revoke the session from another browser": async () => {
+  "enrol factors, sign in with each, revoke the session from another browser": async () => {
     const { context, page, complaints, count } = await somebody(browser, base);
     const device = await authenticator(page);
     await page.goto("/");
@@ -71,7 +71,7 @@ const walks = {
     await page.getByText("10 unused recovery codes.").waitFor();
     assert.equal((await device.credentials()).length, 1);
 
-    // An authenticator app as the second factor, without a step-up, because the enrollment is recent.
+    // An authenticator app as the second factor, without a step-up, because the enrolment is recent.
     await by(page, "Add authenticator app").click();
     await page.locator("#enrol-app svg").waitFor();
     await page.getByText("Enter the key manually").click();
@@ -131,7 +131,7 @@ const walks = {
     await page.getByLabel("Code", { exact: true }).fill("123456");
     await by(page, "Continue").click();
     await page.getByText("That code is incorrect or has expired, or the passkey was not accepted").waitFor();
-    // The enrollment consumed the current time step. The code of the next step is valid already.
+    // The enrolment consumed the current time step. The code of the next step is valid already.
     await page.getByLabel("Code", { exact: true }).fill(code(secret, 1));
     await by(page, "Continue").click();
     await at(page, "/account/security");
@@ -272,7 +272,7 @@ const walks = {
     await context.close();
   },
 
-  "accept an invitation and enroll a required factor": async () => {
+  "accept an invitation and enrol a required factor": async () => {
     const { context, page, complaints } = await somebody(browser, base);
     const device = await authenticator(page);
     await page.goto(facts.invitation.replace(/^.*\/auth/, "/auth"));
@@ -286,7 +286,7 @@ const walks = {
     await by(page, "Set password and sign in").click();
     await at(page, "/auth/enrol");
     await see(page, "enrol");
-    // Other pages redirect to the enrollment page.
+    // Other pages redirect to the enrolment page.
     await page.goto("/account/security");
     await at(page, "/auth/enrol");
     await page.locator("[data-act=add-passkey]").click();
@@ -308,7 +308,7 @@ const walks = {
     await context.close();
   },
 
-  "enroll a required authenticator app and switch tabs meanwhile": async () => {
+  "enrol a required authenticator app and switch tabs meanwhile": async () => {
     const { context, page, complaints } = await somebody(browser, base);
     await signIn(page, "gina@example.com", facts.password, "/auth/login?next=/account/security");
     await at(page, "/auth/enrol");
@@ -320,7 +320,7 @@ const walks = {
     await page.getByLabel("Code", { exact: true }).fill(code(secret));
     await by(page, "Verify and add").click();
     await page.getByText("Your recovery codes").waitFor();
-    // The enrollment page redirects when no factor is required any more.
+    // The enrolment page redirects when no factor is required any more.
     await page.goto("/auth/enrol?next=/account/security");
     await at(page, "/account/security");
     await page.getByText("No recovery codes.").count();

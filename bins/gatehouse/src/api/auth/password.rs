@@ -1,4 +1,4 @@
-//! `POST /api/auth/sign-in`: e-mail and password.
+//! `POST /api/auth/sign-in`: email and password.
 
 use actix_web::{post, web};
 use audit::{Audited, Event, events::sign_in::SignInFailed};
@@ -16,7 +16,7 @@ use super::{
 use crate::api::{Answer, Site, openapi::values};
 use gate::{access::Visitor, body::Json, errors::Problem};
 
-/// E-mail and password.
+/// Email and password.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct SignInBody {
@@ -28,7 +28,7 @@ struct SignInBody {
     password: String,
 }
 
-/// Sign in with e-mail and password
+/// Sign in with email and password
 ///
 /// `status` names the next step: `SIGNED_IN` sets session cookies; `MFA_REQUIRED` asks for a second factor;
 /// `ENROLMENT_REQUIRED` sets cookies of a session that can only enrol a factor; `TENANT_CHOICE` asks for a tenant.

@@ -1,4 +1,4 @@
-//! `POST /api/auth/sign-in/providers`: finds the SSO connections of an e-mail address or a tenant.
+//! `POST /api/auth/sign-in/providers`: finds the SSO connections of an email address or a tenant.
 
 use actix_web::{post, web};
 use credentials::{SignInMode, SignInStore, attempts};
@@ -19,7 +19,7 @@ use gate::{
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ProvidersBody {
-    /// E-mail address. Only its domain is used, and only if a tenant verified it.
+    /// Email address. Only its domain is used, and only if a tenant verified it.
     email: Option<String>,
     /// Slug or ID of the tenant.
     tenant: Option<String>,
@@ -43,7 +43,7 @@ struct WaysIn {
 
 /// Find SSO connections
 ///
-/// Returns the SSO connections for an e-mail address, or all SSO connections of a tenant. The response depends only
+/// Returns the SSO connections for an email address, or all SSO connections of a tenant. The response depends only
 /// on the domain of the address, so it does not reveal which users exist.
 #[utoipa::path(
     security(()),

@@ -64,7 +64,7 @@ pub(super) async fn offer(visitor: &Visitor, email_key: &str, accounts: Vec<&Acc
 
 /// Choose a tenant
 ///
-/// Continues a sign-in whose e-mail address and password match users of several tenants.
+/// Continues a sign-in whose email address and password match users of several tenants.
 #[utoipa::path(
     security(()),
     responses(

@@ -174,7 +174,7 @@ strings! {
     PhoneKind = line(32);
     /// A new password: at least 15 characters, or at least 8 if a second factor is required. Common passwords are refused.
     NewPassword = json!({ "minLength": 8, "maxLength": 1024 });
-    /// An e-mail domain.
+    /// An email domain.
     EmailDomain = json!({
         "pattern": r"^([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$",
         "maxLength": 253,
@@ -182,7 +182,7 @@ strings! {
     });
     /// A name of 1 to 64 printable characters.
     ShortName = printable(64);
-    /// An e-mail address of at most 254 bytes. Surrounding spaces are removed.
+    /// An email address of at most 254 bytes. Surrounding spaces are removed.
     EmailAddress = json!({
         "minLength": 3,
         "maxLength": 254,

@@ -285,7 +285,7 @@ fn problem_of(refusal: &Refusal) -> Problem {
         ),
         Reason::SsoNotAllowed => Problem::new(
             Code::SsoNotAllowed,
-            "this tenant allows only e-mail and password. Sign in with them, or ask an administrator",
+            "this tenant allows only email and password. Sign in with them, or ask an administrator",
         ),
         Reason::Disabled => Problem::account_disabled(),
         _ => Problem::new(

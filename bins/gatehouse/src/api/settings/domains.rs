@@ -1,4 +1,4 @@
-//! `/api/settings/domains`: e-mail domains and their verification.
+//! `/api/settings/domains`: email domains and their verification.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The identity provider reassigned an e-mail address to another person. The persistent NameID distinguishes them.
+//! The identity provider reassigned an email address to another person. The persistent NameID distinguishes them.
 
 use std::time::Duration;
 

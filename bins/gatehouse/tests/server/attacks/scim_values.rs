@@ -1,4 +1,4 @@
-//! Elements without a value: an e-mail without an address must be neither stored nor returned.
+//! Elements without a value: an email without an address must be neither stored nor returned.
 
 use serde_json::{Value, json};
 

@@ -22,7 +22,7 @@ pub(crate) struct ProviderBody {
     /// 1 to 100 printable characters.
     #[schema(value_type = values::TrimmedName)]
     name: String,
-    /// 1 to 100 e-mail domains. No other SSO connection of the tenant can have them.
+    /// 1 to 100 email domains. No other SSO connection of the tenant can have them.
     #[schema(value_type = Vec<values::EmailDomain>, min_items = 1, max_items = 100)]
     email_domains: Vec<String>,
     /// SAML metadata: an EntityDescriptor of at most 512 KiB.

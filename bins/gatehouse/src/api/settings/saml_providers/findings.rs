@@ -99,7 +99,7 @@ impl Findings {
 pub(crate) fn findings(provider: &Provider, around: &ProviderContext, now: Timestamp) -> Vec<Finding> {
     let mut findings = Findings(Vec::new());
     findings.add("SIGN_IN_POLICY", policy(around), "single sign-on is allowed");
-    findings.add("DOMAINS", domains(provider, around), "the sign-in page finds it by e-mail address");
+    findings.add("DOMAINS", domains(provider, around), "the sign-in page finds it by email address");
     findings.add("CERTIFICATES", certificates(provider, now), "all are valid for more than 30 days");
     findings.add("METADATA", metadata(provider, now), "it is up to date, or not used");
     findings.add("REQUESTS", requests(provider), "they are signed, or need no signature");

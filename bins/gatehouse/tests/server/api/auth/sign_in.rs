@@ -1,4 +1,4 @@
-//! `POST /api/auth/sign-in`: e-mail and password.
+//! `POST /api/auth/sign-in`: email and password.
 
 use credentials::SignInMode;
 use directory::Role;
