@@ -25,7 +25,7 @@ pub(crate) fn follow(raw: &Raw, settings: &Settings, config: Option<&Path>) -> K
     });
     let watch = FileWatch::new(files.chain(config.map(Path::to_owned)).collect());
     let source = KeyFiles { config: config.map(Path::to_owned), data_dir: settings.data_dir.clone(), watch };
-    Keys::followed(&keys_of(settings), Box::new(source))
+    Keys::watched(&keys_of(settings), Box::new(source))
 }
 
 fn keys_of(settings: &Settings) -> NewKeys {

@@ -40,7 +40,7 @@ use crate::{
 use gate::{
     keys::Keys,
     meter,
-    operations::{Logging, Routes},
+    operations::{OperationMode, Routes},
     pipeline::{Pipeline, PipelineSettings},
     server::{Listener, Server, Service},
     shape::ProblemPage,
@@ -268,11 +268,11 @@ fn site(
 }
 
 /// Operations that the request pipeline treats differently from all others.
-const MANNERS: [(&str, Logging); 4] = [
-    ("/api/auth/sign-in", Logging::Patient),
-    ("/api/auth/links/redeem", Logging::Patient),
-    ("/api/saml/{providerId}/acs", Logging::FromElsewhere),
-    ("/api/auth/sign-out", Logging::SignOut),
+const OPERATION_MODES: [(&str, OperationMode); 4] = [
+    ("/api/auth/sign-in", OperationMode::Queued),
+    ("/api/auth/links/redeem", OperationMode::Queued),
+    ("/api/saml/{providerId}/acs", OperationMode::CrossSite),
+    ("/api/auth/sign-out", OperationMode::SignOut),
 ];
 
 fn pipeline(
@@ -288,10 +288,10 @@ fn pipeline(
             document: documents.openapi_json(),
             open_pages: &pages::OPEN,
             signed_in_pages: &pages::SIGNED_IN,
-            manners: &MANNERS,
+            modes: &OPERATION_MODES,
         }
     } else {
-        Routes { document: &serde_json::Value::Null, open_pages: &[], signed_in_pages: &[], manners: &[] }
+        Routes { document: &serde_json::Value::Null, open_pages: &[], signed_in_pages: &[], modes: &[] }
     };
     let settings = PipelineSettings {
         base_url,

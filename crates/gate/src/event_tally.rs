@@ -10,12 +10,12 @@ pub(crate) struct EventTally {
     started: Instant,
     since: AtomicU64,
     /// Seconds from the start to the last log line; 0 before the first.
-    told: AtomicU64,
+    last_line: AtomicU64,
 }
 
 impl Default for EventTally {
     fn default() -> Self {
-        Self { started: Instant::now(), since: AtomicU64::new(0), told: AtomicU64::new(0) }
+        Self { started: Instant::now(), since: AtomicU64::new(0), last_line: AtomicU64::new(0) }
     }
 }
 
@@ -24,7 +24,7 @@ impl EventTally {
     pub(crate) fn add(&self) -> Option<u64> {
         let events = self.since.fetch_add(1, Ordering::Relaxed) + 1;
         let now = self.started.elapsed().as_secs() + 1;
-        if self.told.swap(now, Ordering::Relaxed) == now {
+        if self.last_line.swap(now, Ordering::Relaxed) == now {
             return None;
         }
         self.since.fetch_sub(events, Ordering::Relaxed);

@@ -20,7 +20,7 @@ pub struct Keys {
     /// The keys for the MACs of audit entries, shared with the store.
     entries: EntryKeys,
     /// `None` if the keys cannot change in this process.
-    followed: Option<Mutex<WatchedKeys>>,
+    watched: Option<Mutex<WatchedKeys>>,
 }
 
 struct Current {
@@ -41,7 +41,7 @@ struct Current {
 
 struct WatchedKeys {
     source: Box<dyn KeySource>,
-    looked: Option<Instant>,
+    checked_at: Option<Instant>,
     problem: Option<String>,
 }
 
@@ -68,35 +68,35 @@ impl Keys {
         let current = Current::derive(masters, auth);
         let entries = EntryKeys::none();
         entries.adopt(&current.entries);
-        Self { current: RwLock::new(Arc::new(current)), entries, followed: None }
+        Self { current: RwLock::new(Arc::new(current)), entries, watched: None }
     }
 
     /// Creates keys that are updated from a source.
-    pub fn followed(keys: &NewKeys, source: Box<dyn KeySource>) -> Self {
-        let followed = WatchedKeys { source, looked: None, problem: None };
-        Self { followed: Some(Mutex::new(followed)), ..Self::fixed(&keys.masters, &keys.auth) }
+    pub fn watched(keys: &NewKeys, source: Box<dyn KeySource>) -> Self {
+        let watched = WatchedKeys { source, checked_at: None, problem: None };
+        Self { watched: Some(Mutex::new(watched)), ..Self::fixed(&keys.masters, &keys.auth) }
     }
 
     /// Checks the source for changes, at most once per [`EVERY`]. Unusable keys are logged and retried, and the
     /// current keys stay in use.
     pub(crate) fn refresh(&self) {
-        let Some(followed) = &self.followed else { return };
+        let Some(watched) = &self.watched else { return };
         // Concurrent callers wait for the result.
-        let mut followed = followed.lock().unwrap_or_else(PoisonError::into_inner);
-        if followed.looked.is_some_and(|at| at.elapsed() < EVERY) {
+        let mut watched = watched.lock().unwrap_or_else(PoisonError::into_inner);
+        if watched.checked_at.is_some_and(|at| at.elapsed() < EVERY) {
             return;
         }
-        followed.looked = Some(Instant::now());
-        match followed.source.changed() {
+        watched.checked_at = Some(Instant::now());
+        match watched.source.changed() {
             None => {}
             Some(Ok(keys)) => {
-                followed.problem = None;
+                watched.problem = None;
                 self.adopt(Current::derive(&keys.masters, &keys.auth));
             }
-            Some(Err(problem)) if followed.problem.as_ref() == Some(&problem) => {}
+            Some(Err(problem)) if watched.problem.as_ref() == Some(&problem) => {}
             Some(Err(problem)) => {
                 tracing::error!(problem, "cannot load the changed keys; the previous keys stay in use");
-                followed.problem = Some(problem);
+                watched.problem = Some(problem);
             }
         }
     }

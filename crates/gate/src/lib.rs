@@ -25,7 +25,7 @@ pub mod metric;
 pub mod middleware;
 pub mod network;
 pub mod operations;
-pub mod pending_answers;
+pub mod pending_responses;
 pub mod permissions;
 pub mod pipeline;
 pub mod probes;

@@ -141,7 +141,7 @@ impl Load {
 
     /// Returns a slot for a request that queues once it has everything it needs ([`RequestSlot::in_turn`]). Until
     /// then it uses only its connection and the received part of its body.
-    pub(crate) fn admit_patient(self: &Arc<Self>) -> RequestSlot {
+    pub(crate) fn admit_queued(self: &Arc<Self>) -> RequestSlot {
         self.slot(None)
     }
 
@@ -343,12 +343,12 @@ mod tests {
                 assert!(start.elapsed() < Duration::from_secs(5));
             }
         };
-        let mut held: Vec<_> = (0..8).filter_map(|_| load.admit()).collect();
-        assert_eq!(held.len(), 8, "a burst fills all slots");
+        let mut slots: Vec<_> = (0..8).filter_map(|_| load.admit()).collect();
+        assert_eq!(slots.len(), 8, "a burst fills all slots");
         wait_for(1, 8);
-        held.truncate(1);
+        slots.truncate(1);
         assert!(load.admit().is_none(), "sustained load gets one slot");
-        held.clear();
+        slots.clear();
         assert_eq!(load.limit_now(0), 1, "a rejection delays the next burst");
         wait_for(8, 0);
         let again: Vec<_> = std::iter::from_fn(|| load.admit()).collect();
@@ -372,16 +372,16 @@ mod tests {
         let load = Load::new(4);
         let mut turns = Vec::new();
         for _ in 0..TURNS {
-            turns.push(load.admit_patient().in_turn().await.unwrap());
+            turns.push(load.admit_queued().in_turn().await.unwrap());
         }
-        let slots: Vec<_> = (0..4 * QUEUE).map(|_| load.admit_patient()).collect();
+        let slots: Vec<_> = (0..4 * QUEUE).map(|_| load.admit_queued()).collect();
         let mut waiting: Vec<_> = slots.iter().map(|slot| Box::pin(slot.in_turn())).collect();
         for one in &mut waiting {
             assert!(one.now_or_never().is_none());
         }
-        assert!(load.admit_patient().in_turn().await.is_none(), "the queue is full");
+        assert!(load.admit_queued().in_turn().await.is_none(), "the queue is full");
         drop(waiting);
-        let next = load.admit_patient();
+        let next = load.admit_queued();
         let mut turn = Box::pin(next.in_turn());
         assert!((&mut turn).now_or_never().is_none(), "no turn is free");
         drop(turns.pop());
@@ -391,12 +391,12 @@ mod tests {
     #[tokio::test]
     async fn requests_waiting_for_their_bodies_are_not_queued() {
         let load = Load::new(1);
-        let slow: Vec<_> = (0..100).map(|_| load.admit_patient()).collect();
+        let slow: Vec<_> = (0..100).map(|_| load.admit_queued()).collect();
         let mut bodies: Vec<_> = slow.iter().map(|slot| Box::pin(slot.released(pending::<()>()))).collect();
         for body in &mut bodies {
             assert!(body.now_or_never().is_none());
         }
-        assert!(load.admit_patient().in_turn().await.is_some());
+        assert!(load.admit_queued().in_turn().await.is_some());
     }
 
     #[tokio::test(start_paused = true)]

@@ -29,8 +29,8 @@ use super::{
     bodies::{BodyWith, Incoming},
     connections::InUse,
     errors::{Cause, Entry, Problem},
-    operations::{self, Logging, Operation, RouteMatch},
-    pending_answers,
+    operations::{self, Operation, OperationMode, RouteMatch},
+    pending_responses,
     pipeline::Pipeline,
     probes,
     shape::{Area, Shape},
@@ -74,12 +74,12 @@ pub(crate) async fn handle_request(
     };
     let operation =
         if let RouteMatch::Operation(operation) = &named { Some(Arc::clone(operation)) } else { None };
-    let quiet = operation.as_ref().is_some_and(|operation| operation.manner == Logging::Quiet);
+    let quiet = operation.as_ref().is_some_and(|operation| operation.mode == OperationMode::Quiet);
     // Probes are answered under any load, because they matter most under high load.
-    let patient = operation.as_ref().is_some_and(|operation| operation.manner == Logging::Patient);
-    let slot = match (quiet, patient) {
+    let queues = operation.as_ref().is_some_and(|operation| operation.mode == OperationMode::Queued);
+    let slot = match (quiet, queues) {
         (true, _) => None,
-        (false, true) => Some(pipeline.load.admit_patient()),
+        (false, true) => Some(pipeline.load.admit_queued()),
         (false, false) => pipeline.load.admit(),
     };
     let ip = pipeline.client_address(peer, request.headers());
@@ -111,7 +111,7 @@ pub(crate) async fn handle_request(
             Ok(()) => next.call(request).await.map(ServiceResponse::map_into_boxed_body),
         }
     };
-    let mut answered = withstand(work).await.map_err(|problem| shape.answer(&problem));
+    let mut answered = catch_failures(work).await.map_err(|problem| shape.answer(&problem));
     if let Some(slot) = &slot {
         slot.free();
     }
@@ -140,8 +140,8 @@ pub(crate) async fn handle_request(
     {
         access::record_in_background(gate.clone(), ctx, event);
     }
-    let told = LoggedAnswer { method: &method, status: status.as_u16(), took, cause };
-    line.write(&told, &arrival, &pipeline, &gate);
+    let logged = LoggedResponse { method: &method, status: status.as_u16(), took, cause };
+    line.write(&logged, &arrival, &pipeline, &gate);
     answered
         .map_err(|response| InternalError::from_response("the handler returned no response", response).into())
 }
@@ -155,7 +155,7 @@ struct LogLine {
 }
 
 /// The parts of a response that are logged.
-struct LoggedAnswer<'a> {
+struct LoggedResponse<'a> {
     method: &'a Method,
     status: u16,
     took: Duration,
@@ -163,14 +163,14 @@ struct LoggedAnswer<'a> {
 }
 
 impl LogLine {
-    fn write(&self, told: &LoggedAnswer<'_>, arrival: &RequestOrigin, pipeline: &Pipeline, gate: &Gate) {
-        if let Some(Cause(cause)) = &told.cause {
+    fn write(&self, logged: &LoggedResponse<'_>, arrival: &RequestOrigin, pipeline: &Pipeline, gate: &Gate) {
+        if let Some(Cause(cause)) = &logged.cause {
             tracing::error!(
                 request_id = arrival.request_id,
                 trace_id = arrival.trace.trace_id(),
                 tenant = self.tenant,
                 route = self.template(),
-                status = told.status,
+                status = logged.status,
                 cause,
                 "failed"
             );
@@ -182,10 +182,10 @@ impl LogLine {
             request_id = arrival.request_id,
             trace_id = arrival.trace.trace_id(),
             tenant = self.tenant,
-            method = told.method.as_str(),
+            method = logged.method.as_str(),
             route = self.template(),
-            status = told.status,
-            micros = u64::try_from(told.took.as_micros()).unwrap_or(u64::MAX),
+            status = logged.status,
+            micros = u64::try_from(logged.took.as_micros()).unwrap_or(u64::MAX),
             ip = arrival.ip.map(|ip| ip.to_string()),
             "answered"
         );
@@ -193,13 +193,13 @@ impl LogLine {
         if let Some(spans) = &pipeline.spans {
             spans.answered(&super::spans::RequestSpan {
                 trace: &arrival.trace,
-                method: told.method.as_str(),
+                method: logged.method.as_str(),
                 route: self.template(),
-                status: told.status,
+                status: logged.status,
                 request_id: &arrival.request_id,
                 tenant: self.tenant.as_deref(),
                 ended: gate.env().now(),
-                took: told.took,
+                took: logged.took,
             });
         }
         #[cfg(not(feature = "otlp"))]
@@ -224,7 +224,7 @@ async fn admit(
         RouteMatch::OtherMethods(allow) => return Err(Problem::method_not_allowed(&allow)),
         RouteMatch::Nothing => return Err(Problem::not_found()),
     };
-    if operation.manner != Logging::FromElsewhere {
+    if operation.mode != OperationMode::CrossSite {
         cross_site(request, pipeline)?;
     }
     if operation.public {
@@ -232,7 +232,7 @@ async fn admit(
             request.extensions_mut().insert(arrival.clone());
         }
     } else {
-        let is_sign_out = operation.manner == Logging::SignOut;
+        let is_sign_out = operation.mode == OperationMode::SignOut;
         let tenant = gate.authenticate(pipeline, request, request.headers(), arrival, is_sign_out).await?;
         *of = Some(tenant.to_string());
         if Area::of(request.path()) == Area::Scim {
@@ -266,7 +266,7 @@ fn cross_site(request: &ServiceRequest, pipeline: &Pipeline) -> Result<(), Probl
 }
 
 /// Converts panics, timeouts and unexpected errors to responses.
-async fn withstand<T>(work: impl Future<Output = Result<T, Error>>) -> Result<T, Problem> {
+async fn catch_failures<T>(work: impl Future<Output = Result<T, Error>>) -> Result<T, Problem> {
     match AssertUnwindSafe(timeout(ANSWERED_WITHIN, work)).catch_unwind().await {
         Ok(Ok(Ok(done))) => Ok(done),
         Ok(Ok(Err(error))) => Err(Problem::internal().because(&error)),
@@ -298,7 +298,7 @@ fn attach(response: &mut HttpResponse, incoming: Option<Incoming>, busy: Option<
 
 /// Counts a large response for its client's address until it is sent.
 fn attach_until_sent(response: &mut HttpResponse, pipeline: &Pipeline, address: impl FnOnce() -> String) {
-    if !pending_answers::is_large(response.body()) {
+    if !pending_responses::is_large(response.body()) {
         return;
     }
     let whole = std::mem::replace(response, HttpResponse::Ok().finish());
@@ -341,7 +341,7 @@ mod tests {
         request: ServiceRequest,
         next: Next<impl MessageBody + 'static>,
     ) -> Result<ServiceResponse<BoxBody>, Error> {
-        let answered = withstand(next.call(request)).await;
+        let answered = catch_failures(next.call(request)).await;
         answered.map(ServiceResponse::map_into_boxed_body).map_err(Error::from)
     }
 

@@ -13,17 +13,17 @@ pub(crate) const PROBES: [&str; 2] = ["/healthz", "/readyz"];
 /// The path of the metrics, served on the server's own address unless they have one of their own.
 pub(crate) const METRICS: &str = "/metrics";
 
-/// Special treatment of an operation.
+/// How the request pipeline treats an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Logging {
-    /// None.
-    Usual,
+pub enum OperationMode {
+    /// Without special treatment.
+    Standard,
     /// Only errors are logged.
     Quiet,
-    /// It hashes a password, so it queues for its turn.
-    Patient,
+    /// It hashes a password, so its requests queue.
+    Queued,
     /// It accepts cross-site requests.
-    FromElsewhere,
+    CrossSite,
     /// It ends the session of its request, which no policy forbids.
     SignOut,
 }
@@ -34,8 +34,8 @@ pub(crate) struct Operation {
     pub template: String,
     /// Whether it needs no credential. Any credential sent is ignored.
     pub public: bool,
-    /// Its special treatment.
-    pub manner: Logging,
+    /// How the pipeline treats it.
+    pub mode: OperationMode,
     /// Its metrics.
     pub meter: Meter,
 }
@@ -65,7 +65,7 @@ pub struct Routes<'a> {
     /// Pages that require a session.
     pub signed_in_pages: &'a [&'a str],
     /// Paths of the document whose operations need special treatment.
-    pub manners: &'a [(&'a str, Logging)],
+    pub modes: &'a [(&'a str, OperationMode)],
 }
 
 /// All operations, by path and method.
@@ -74,7 +74,7 @@ pub(crate) struct Operations(Router<Address>);
 impl Operations {
     /// Collects the operations of the routes and probes.
     pub(crate) fn new(routes: Routes<'_>, probes: &[&str]) -> Result<Self, String> {
-        let Routes { document, open_pages, signed_in_pages, manners } = routes;
+        let Routes { document, open_pages, signed_in_pages, modes } = routes;
         let mut router = Router::new();
         let paths = document.get("paths").and_then(Value::as_object).into_iter().flatten();
         for (path, item) in paths {
@@ -89,9 +89,9 @@ impl Operations {
                 let statuses = operation.get("responses").and_then(Value::as_object).into_iter().flatten();
                 let statuses = statuses.filter_map(|(status, _)| status.parse().ok());
                 let meter = Meter::new(&method, path, statuses);
-                let manner = manners.iter().find(|(known, _)| known == path);
-                let manner = manner.map_or(Logging::Usual, |(_, manner)| *manner);
-                let operation = Operation { template: path.clone(), public, manner, meter };
+                let mode = modes.iter().find(|(known, _)| known == path);
+                let mode = mode.map_or(OperationMode::Standard, |(_, mode)| *mode);
+                let operation = Operation { template: path.clone(), public, mode, meter };
                 methods.insert(method, Arc::new(operation));
             }
             insert(&mut router, path, methods)?;
@@ -99,8 +99,8 @@ impl Operations {
         for page in [open_pages, signed_in_pages, probes].concat() {
             let (template, meter) = (page.to_owned(), Meter::new("GET", page, [200]));
             let public = !signed_in_pages.contains(&page);
-            let manner = if probes.contains(&page) { Logging::Quiet } else { Logging::Usual };
-            let operation = Operation { template, public, manner, meter };
+            let mode = if probes.contains(&page) { OperationMode::Quiet } else { OperationMode::Standard };
+            let operation = Operation { template, public, mode, meter };
             insert(&mut router, page, BTreeMap::from([("GET".to_owned(), Arc::new(operation))]))?;
         }
         Ok(Self(router))

@@ -20,7 +20,7 @@ use super::{
     meter::{self, Meter},
     network::Networks,
     operations::{self, Operations, Routes},
-    pending_answers::{self, PendingAnswers},
+    pending_responses::{self, PendingResponses},
     rates::ScimRates,
     readiness::Readiness,
     refusals::Refusals,
@@ -40,7 +40,7 @@ pub struct Pipeline {
     /// The requests in progress.
     pub load: Arc<Load>,
     pub(crate) bodies: Arc<Bodies>,
-    pub(crate) unsent: Arc<PendingAnswers>,
+    pub(crate) unsent: Arc<PendingResponses>,
     pub(crate) connections: Arc<Connections>,
     pub(crate) overloaded: Overloaded,
     /// The keys for signing, sealing and verifying.
@@ -106,7 +106,7 @@ impl Pipeline {
             operations: Operations::new(routes, probes).map_err(io::Error::other)?,
             other: Meter::new("-", "-", [404, 405]),
             load: Load::new(settings.max_in_flight),
-            unsent: PendingAnswers::new(pending_answers::MEMORY),
+            unsent: PendingResponses::new(pending_responses::MEMORY),
             bodies: Bodies::new(settings.max_body_memory, settings.max_bodies_per_address),
             connections: Connections::new(settings.max_connections_per_address),
             overloaded: Overloaded::new(),

@@ -1,9 +1,9 @@
 //! Requires step-up tokens for sensitive operations.
 //!
-//! A handler names the purpose as a parameter. [`StepUp<P>`] rejects requests without a token; with [`IfAsked<P>`]
-//! the handler decides whether one is required. The token is consumed in the operation's unit of work by `consume`.
-//! So a request that fails validation does not consume it, and of concurrent requests with one token only one
-//! succeeds.
+//! A handler names the purpose as a parameter. [`StepUp<P>`] rejects requests without a token; with
+//! [`OptionalStepUp<P>`] the handler decides whether one is required. The token is consumed in the operation's unit of
+//! work by `consume`. So a request that fails validation does not consume it, and of concurrent requests with one token
+//! only one succeeds.
 
 use std::{
     future::{Ready, ready},
@@ -74,35 +74,35 @@ pub fn caller_of(signed: &Signed, ctx: &Ctx) -> stepup::Caller {
 #[derive(Debug, Clone)]
 pub struct PresentedStepUp {
     purpose: Purpose,
-    what: Presented,
+    token: PresentedToken,
 }
 
 #[derive(Debug, Clone)]
-enum Presented {
-    Nothing,
+enum PresentedToken {
+    Missing,
     /// A personal access token that was itself issued after a step-up, and needs no other.
     ByPat,
-    Good(Claims),
-    Bad(Invalid, Box<StepUpRefused>),
+    Valid(Claims),
+    Invalid(Invalid, Box<StepUpRefused>),
 }
 
 impl PresentedStepUp {
     /// Checks the request's token as far as possible without the database.
     pub fn of(request: &HttpRequest, purpose: &Purpose) -> Self {
-        Self { purpose: *purpose, what: what(request, purpose) }
+        Self { purpose: *purpose, token: read_token(request, purpose) }
     }
 
-    /// Returns whether the request presents anything, valid or not.
-    pub fn is_shown(&self) -> bool {
-        !matches!(self.what, Presented::Nothing)
+    /// Returns whether the request has a step-up token, valid or not, or a personal access token that replaces one.
+    pub fn is_present(&self) -> bool {
+        !matches!(self.token, PresentedToken::Missing)
     }
 
     /// Returns 401 `STEP_UP_REQUIRED` or `STEP_UP_INVALID` if the request has no valid token.
     pub fn require(&self) -> Result<(), Problem> {
-        match &self.what {
-            Presented::Nothing => Err(Problem::step_up_required(&self.purpose)),
-            Presented::Bad(invalid, entry) => Err(refusal(*invalid, entry)),
-            Presented::ByPat | Presented::Good(_) => Ok(()),
+        match &self.token {
+            PresentedToken::Missing => Err(Problem::step_up_required(&self.purpose)),
+            PresentedToken::Invalid(invalid, entry) => Err(refusal(*invalid, entry)),
+            PresentedToken::ByPat | PresentedToken::Valid(_) => Ok(()),
         }
     }
 
@@ -110,48 +110,48 @@ impl PresentedStepUp {
     /// first.
     pub async fn consume(&self, ctx: &Ctx, tx: &mut Tx) -> Result<ConsumedStepUp, Problem> {
         self.require()?;
-        let Presented::Good(claims) = &self.what else { return Ok(ConsumedStepUp::none()) };
+        let PresentedToken::Valid(claims) = &self.token else { return Ok(ConsumedStepUp::none()) };
         // The token may have expired while the body arrived.
-        let spent = if ctx.env.now() < claims.expires_at() {
+        let outcome = if ctx.env.now() < claims.expires_at() {
             stepup::consume(ctx, tx, claims).await?
         } else {
             Err(Invalid::Expired)
         };
-        Ok(ConsumedStepUp(spent.map(|()| Some(claims.clone())).map_err(|invalid| {
+        Ok(ConsumedStepUp(outcome.map(|()| Some(claims.clone())).map_err(|invalid| {
             let entry = entry(&claims.user.to_string(), &claims.session, &self.purpose, invalid);
             refusal(invalid, &entry)
         })))
     }
 
     /// Locks the acting user and consumes the token.
-    pub async fn consume_alone(&self, ctx: &Ctx, tx: &mut Tx) -> Result<ConsumedStepUp, Problem> {
-        if let Presented::Good(claims) = &self.what {
+    pub async fn lock_and_consume(&self, ctx: &Ctx, tx: &mut Tx) -> Result<ConsumedStepUp, Problem> {
+        if let PresentedToken::Valid(claims) = &self.token {
             lock_person(tx, &claims.user).await?;
         }
         self.consume(ctx, tx).await
     }
 
     /// Locks the acting user and the affected user, in a fixed order, and consumes the token.
-    pub async fn consume_about(
+    pub async fn lock_both_and_consume(
         &self,
         ctx: &Ctx,
         tx: &mut Tx,
-        whom: &UserId,
+        affected: &UserId,
     ) -> Result<ConsumedStepUp, Problem> {
-        self.lock_both(tx, whom).await?;
+        self.lock_both(tx, affected).await?;
         self.consume(ctx, tx).await
     }
 
     /// Locks the acting user and the affected user, in a fixed order, if a valid token was presented. For operations
     /// that decide later whether they require one.
-    pub async fn lock_both(&self, tx: &mut Tx, whom: &UserId) -> Result<(), Problem> {
-        let Presented::Good(claims) = &self.what else { return Ok(()) };
-        if *whom < claims.user {
-            directory::PeopleStore::person(tx, whom).await?;
+    pub async fn lock_both(&self, tx: &mut Tx, affected: &UserId) -> Result<(), Problem> {
+        let PresentedToken::Valid(claims) = &self.token else { return Ok(()) };
+        if *affected < claims.user {
+            directory::PeopleStore::person(tx, affected).await?;
         }
         lock_person(tx, &claims.user).await?;
-        if *whom > claims.user {
-            directory::PeopleStore::person(tx, whom).await?;
+        if *affected > claims.user {
+            directory::PeopleStore::person(tx, affected).await?;
         }
         Ok(())
     }
@@ -165,7 +165,7 @@ async fn lock_person(tx: &mut Tx, user: &UserId) -> Result<(), Problem> {
 }
 
 /// The result of consuming a token. Check it right before the operation.
-#[must_use = "without a look at it the act is done with a token that was used before"]
+#[must_use = "if it is not checked, a token that was already consumed permits the operation"]
 pub struct ConsumedStepUp(Result<Option<Claims>, Problem>);
 
 impl ConsumedStepUp {
@@ -210,19 +210,19 @@ fn refusal(invalid: Invalid, entry: &StepUpRefused) -> Problem {
     Problem::step_up_invalid(invalid).with_event(Event::new(&entry.user, entry))
 }
 
-fn what(request: &HttpRequest, purpose: &Purpose) -> Presented {
+fn read_token(request: &HttpRequest, purpose: &Purpose) -> PresentedToken {
     let (Some((caller, ctx)), Some(pipeline)) =
         (access::passed(request), request.app_data::<web::Data<Pipeline>>())
     else {
-        return Presented::Nothing;
+        return PresentedToken::Missing;
     };
     let signed = match caller {
         Caller::Session(signed) => signed,
-        Caller::Pat(by) if by.pat.scopes.contains(&Scope::AdminTenant) => return Presented::ByPat,
-        Caller::Pat(_) | Caller::Scim(_) => return Presented::Nothing,
+        Caller::Pat(by) if by.pat.scopes.contains(&Scope::AdminTenant) => return PresentedToken::ByPat,
+        Caller::Pat(_) | Caller::Scim(_) => return PresentedToken::Missing,
     };
     let checked = match presented(request.headers()) {
-        None => return Presented::Nothing,
+        None => return PresentedToken::Missing,
         Some(Err(invalid)) => Err(invalid),
         Some(Ok(text)) => {
             let keys = pipeline.keys.step_ups(text);
@@ -230,10 +230,10 @@ fn what(request: &HttpRequest, purpose: &Purpose) -> Presented {
         }
     };
     match checked {
-        Ok(claims) => Presented::Good(claims),
+        Ok(claims) => PresentedToken::Valid(claims),
         Err(invalid) => {
             let (user, session) = (signed.session.user.to_string(), signed.session.id.to_string());
-            Presented::Bad(invalid, Box::new(entry(&user, &session, purpose, invalid)))
+            PresentedToken::Invalid(invalid, Box::new(entry(&user, &session, purpose, invalid)))
         }
     }
 }
@@ -254,9 +254,9 @@ impl<P: StepUpPurpose> FromRequest for StepUp<P> {
     type Future = Ready<Result<Self, AreaProblem>>;
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
-        let shown = PresentedStepUp::of(request, &P::PURPOSE);
-        let asked = shown.require().map_err(|problem| AreaProblem::of(request, problem));
-        ready(asked.map(|()| Self(shown, PhantomData)))
+        let token = PresentedStepUp::of(request, &P::PURPOSE);
+        let checked = token.require().map_err(|problem| AreaProblem::of(request, problem));
+        ready(checked.map(|()| Self(token, PhantomData)))
     }
 }
 
@@ -269,9 +269,9 @@ impl<P: StepUpPurpose> Deref for StepUp<P> {
 }
 
 /// An optional step-up token for the purpose `P`, for handlers that decide later whether to require one.
-pub struct IfAsked<P: StepUpPurpose>(PresentedStepUp, PhantomData<fn() -> P>);
+pub struct OptionalStepUp<P: StepUpPurpose>(PresentedStepUp, PhantomData<fn() -> P>);
 
-impl<P: StepUpPurpose> FromRequest for IfAsked<P> {
+impl<P: StepUpPurpose> FromRequest for OptionalStepUp<P> {
     type Error = AreaProblem;
     type Future = Ready<Result<Self, AreaProblem>>;
 
@@ -280,13 +280,13 @@ impl<P: StepUpPurpose> FromRequest for IfAsked<P> {
     }
 }
 
-impl<P: StepUpPurpose> Clone for IfAsked<P> {
+impl<P: StepUpPurpose> Clone for OptionalStepUp<P> {
     fn clone(&self) -> Self {
         Self(self.0.clone(), PhantomData)
     }
 }
 
-impl<P: StepUpPurpose> Deref for IfAsked<P> {
+impl<P: StepUpPurpose> Deref for OptionalStepUp<P> {
     type Target = PresentedStepUp;
 
     fn deref(&self) -> &PresentedStepUp {

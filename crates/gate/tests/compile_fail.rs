@@ -73,8 +73,8 @@ fn errors(file: &Path, libraries: &BTreeMap<String, PathBuf>, out: &Path) -> Vec
         compiler.arg("-L").arg(format!("dependency={}", library.parent().unwrap().display()));
     }
     let output = compiler.output().unwrap();
-    let told = String::from_utf8(output.stderr).unwrap();
-    let messages = told.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    let messages = stderr.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let error = |message: Value| {
         let code = message["code"]["code"].as_str()?.to_owned();
         let spans = message["spans"].as_array()?;
@@ -87,12 +87,12 @@ fn errors(file: &Path, libraries: &BTreeMap<String, PathBuf>, out: &Path) -> Vec
 /// Returns the errors that a file expects.
 fn expected(file: &Path) -> Vec<(usize, String)> {
     let text = std::fs::read_to_string(file).unwrap();
-    let told = |(index, line): (usize, &str)| Some((index + 1, line.split_once("//~ ")?.1.to_owned()));
-    text.lines().enumerate().filter_map(told).collect()
+    let error = |(index, line): (usize, &str)| Some((index + 1, line.split_once("//~ ")?.1.to_owned()));
+    text.lines().enumerate().filter_map(error).collect()
 }
 
 #[test]
-fn there_is_no_way_around_access() {
+fn access_checks_cannot_be_bypassed() {
     let libraries = libraries();
     let out = tempfile::tempdir().unwrap();
     let cases = std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ui")).unwrap();

@@ -15,22 +15,22 @@ use crate::{
 };
 
 /// Reads the stored policy, or the default if the tenant has not set one.
-fn policy_of(kept: Option<JsonText>) -> StoreResult<Policy> {
-    kept.map_or_else(|| Ok(Policy::default()), |text| read_json("tenants.attestation_policy", &text))
+fn policy_of(stored: Option<JsonText>) -> StoreResult<Policy> {
+    stored.map_or_else(|| Ok(Policy::default()), |text| read_json("tenants.attestation_policy", &text))
 }
 
 #[async_trait]
 impl AttestationPolicyStore for Tx {
     async fn attestation_policy(&mut self) -> StoreResult<Policy> {
         let query = tenants::table.find(self.tenant.as_str()).select(tenants::attestation_policy);
-        let kept: Option<Option<JsonText>> = lock!(self, for_share, first, query)?;
-        policy_of(kept.flatten())
+        let stored: Option<Option<JsonText>> = lock!(self, for_share, first, query)?;
+        policy_of(stored.flatten())
     }
 
     async fn attestation_policy_to_change(&mut self) -> StoreResult<Policy> {
         let query = tenants::table.find(self.tenant.as_str()).select(tenants::attestation_policy);
-        let kept: Option<Option<JsonText>> = lock!(self, for_update, first, query)?;
-        policy_of(kept.flatten())
+        let stored: Option<Option<JsonText>> = lock!(self, for_update, first, query)?;
+        policy_of(stored.flatten())
     }
 
     async fn set_attestation_policy(&mut self, policy: &Policy) -> StoreResult<()> {

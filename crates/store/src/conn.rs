@@ -78,7 +78,7 @@ impl Pg {
     }
 
     /// Returns the connection, after BEGIN if one is due.
-    pub(crate) async fn begun(&mut self) -> QueryResult<&mut AsyncPgConnection> {
+    pub(crate) async fn in_transaction(&mut self) -> QueryResult<&mut AsyncPgConnection> {
         let begun = self.begin().0.await;
         self.note(begun)?;
         Ok(&mut self.object)

@@ -177,7 +177,7 @@ impl Db {
                 if rows.is_empty() && reread.is_none() {
                     return Ok(());
                 }
-                let conn: &AsyncPgConnection = pg.begun().await.map_err(store_error)?;
+                let conn: &AsyncPgConnection = pg.in_transaction().await.map_err(store_error)?;
                 let read = async {
                     match &reread {
                         Some(reread) => reread.at_end(conn).await,
@@ -185,19 +185,19 @@ impl Db {
                     }
                 };
                 let (written, read) = join(write_together(conn, &rows), read).await;
-                let result = written.and_then(|told| read.map(|()| told));
+                let result = written.and_then(|delivered| read.map(|()| delivered));
                 self.woken.record_delivered(&pg.note(result).map_err(store_error)?)?;
             }
             Conn::Sqlite(conn) => {
-                let mut told_of = Vec::new();
+                let mut delivered = Vec::new();
                 for row in &rows {
                     match row {
                         Row::Email(row) => rows::insert_email!(row, conn),
                         Row::SignInName(row) => rows::insert_sign_in_name!(row, conn),
                         Row::User(update) => rows::update_user!(update, conn),
                         Row::Entry(row) => entry_row::insert_entry!(&**row, conn),
-                        Row::FanOut(row) => row.on_sqlite(conn).await.map(|told| {
-                            told_of.extend(told);
+                        Row::FanOut(row) => row.on_sqlite(conn).await.map(|more| {
+                            delivered.extend(more);
                             0
                         }),
                         Row::Grant(row) => grant_row::insert_grant!(row, conn),
@@ -205,7 +205,7 @@ impl Db {
                     }
                     .map_err(store_error)?;
                 }
-                self.woken.record_delivered(&told_of)?;
+                self.woken.record_delivered(&delivered)?;
             }
         }
         Ok(())
@@ -214,7 +214,7 @@ impl Db {
     /// Sends BEGIN if it is due.
     pub(crate) async fn begin(&mut self) -> StoreResult<()> {
         match &mut self.conn {
-            Conn::Postgres(pg) => pg.begun().await.map(drop).map_err(store_error),
+            Conn::Postgres(pg) => pg.in_transaction().await.map(drop).map_err(store_error),
             Conn::Sqlite(_) => Ok(()),
         }
     }
@@ -236,7 +236,7 @@ impl Db {
     /// Disables the statement timeout, for full scans.
     pub(crate) async fn without_limit(&mut self) -> StoreResult<()> {
         let Conn::Postgres(pg) = &mut self.conn else { return Ok(()) };
-        let conn = pg.begun().await.map_err(store_error)?;
+        let conn = pg.in_transaction().await.map_err(store_error)?;
         conn.batch_execute("SET LOCAL statement_timeout = 0").await.map_err(store_error)
     }
 

@@ -94,18 +94,18 @@ impl Store {
     }
 
     /// Returns the wakeups for subscriptions with new work, committed through this store or a handle made from it.
-    pub fn news(&self) -> &Wakeups {
+    pub fn wakeups(&self) -> &Wakeups {
         match &self.0 {
-            Backend::Postgres(postgres) => &postgres.news,
-            Backend::Sqlite(sqlite) => &sqlite.writer.news,
+            Backend::Postgres(postgres) => &postgres.wakeups,
+            Backend::Sqlite(sqlite) => &sqlite.writer.wakeups,
         }
     }
 
-    /// Sends the wakeups of `out` to other instances and passes received ones to `heard`. Never returns. SQLite has
+    /// Sends the wakeups of `out` to other instances and passes incoming ones to `received`. Never returns. SQLite has
     /// no other instances.
-    pub async fn relay(&self, out: &Wakeups, heard: &Wakeups) {
+    pub async fn relay(&self, out: &Wakeups, received: &Wakeups) {
         match &self.0 {
-            Backend::Postgres(postgres) => postgres.relay(out, heard).await,
+            Backend::Postgres(postgres) => postgres.relay(out, received).await,
             Backend::Sqlite(_) => std::future::pending().await,
         }
     }
@@ -182,7 +182,7 @@ impl Store {
         let (pump, export) = export::begin(filter, most, with_proofs, limit, Box::new(ended));
         match &self.0 {
             Backend::Postgres(postgres) => {
-                let tx = postgres.moment(tenant).await?;
+                let tx = postgres.snapshot(tenant).await?;
                 tokio::spawn(pump.run(Ok(tx)));
             }
             Backend::Sqlite(sqlite) => {
@@ -190,7 +190,7 @@ impl Store {
                 let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
                 let runtime = runtime.map_err(|error| StoreError::Unavailable(Box::new(error)))?;
                 let read = move || {
-                    runtime.block_on(pump.run(sqlite::moment(&path, tenant)));
+                    runtime.block_on(pump.run(sqlite::snapshot(&path, tenant)));
                     sqlite::shrink_wal(&path);
                 };
                 let thread = std::thread::Builder::new().name("export".into()).spawn(read);
@@ -208,8 +208,8 @@ impl Store {
         work: impl AsyncFnOnce(&mut Tx) -> Result<T, E>,
     ) -> Result<T, E> {
         let mut tx = match &self.0 {
-            Backend::Postgres(postgres) => postgres.moment(tenant).await?,
-            Backend::Sqlite(sqlite) => sqlite::moment(sqlite.path(), tenant)?,
+            Backend::Postgres(postgres) => postgres.snapshot(tenant).await?,
+            Backend::Sqlite(sqlite) => sqlite::snapshot(sqlite.path(), tenant)?,
         };
         tx.db.without_limit().await?;
         work(&mut tx).await

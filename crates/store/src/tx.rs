@@ -19,7 +19,7 @@ pub struct Tx {
     /// The credential that it runs with, see [`Tx::credential`].
     pub(crate) reread: Option<CredentialReread>,
     /// The user whose row is locked until the end of the transaction.
-    pub(crate) held: Option<String>,
+    pub(crate) locked_user: Option<String>,
     /// When a scan that can return a partial result should stop. Shortly after, it is cancelled without a result.
     pub(crate) until: Option<Instant>,
     /// Keys for the MACs of audit entries.
@@ -46,7 +46,14 @@ impl Tx {
     }
 
     fn new(conn: Conn, tenant: TenantId, is_writable: bool, entry_keys: EntryKeys) -> Self {
-        Self { db: Db::new(conn, is_writable), tenant, reread: None, held: None, until: None, entry_keys }
+        Self {
+            db: Db::new(conn, is_writable),
+            tenant,
+            reread: None,
+            locked_user: None,
+            until: None,
+            entry_keys,
+        }
     }
 
     /// Records audit events and writes pending rows. On PostgreSQL the credential is read again with them, because

@@ -15,7 +15,7 @@ use store::{Across, CredentialKey, ForeignHolder, Holder, Tx};
 use tokens::{RawToken, TokenKind};
 
 use super::{
-    authority::{AuthenticatedCaller, refused, surface_of, vouch},
+    authority::{AuthenticatedCaller, check_credential, refused, surface_of},
     gate::Gate,
     request_identity::{RequestIdentity, RequestOrigin, user_agent},
 };
@@ -93,7 +93,7 @@ impl Gate {
     ) -> Result<(TenantId, AuthenticatedCaller), Problem> {
         let find = async |across: &mut Across| across.credential(tenant, key).await;
         let found = self.store.across(find).await?;
-        Ok((tenant.clone(), vouch(found, self.env.now())?))
+        Ok((tenant.clone(), check_credential(found, self.env.now())?))
     }
 
     async fn by_cookie(
@@ -153,7 +153,7 @@ impl Gate {
         let hash = claims.token_hash;
         let find = async |across: &mut Across| across.foreign_session(&hash, named.as_ref()).await;
         if let Some((tenant, credential)) = self.store.across(find).await? {
-            return Ok((tenant, vouch(Some(credential), self.env.now())?));
+            return Ok((tenant, check_credential(Some(credential), self.env.now())?));
         }
         let email = claims.text("email").and_then(|email| email.parse::<Email>().ok());
         let Some(key) = email.map(|email| email.key()) else { return Err(not_provisioned()) };
@@ -180,7 +180,7 @@ impl Gate {
         let Some((tenant, credential)) = self.store.across(find).await? else {
             return Err(refused("the session does not exist"));
         };
-        Ok((tenant, vouch(Some(credential), self.env.now())?))
+        Ok((tenant, check_credential(Some(credential), self.env.now())?))
     }
 
     async fn begin_foreign(

@@ -42,7 +42,10 @@ pub fn lifetime(policy: &SignInPolicy) -> Lifetime {
 }
 
 /// Returns the caller of a credential, if it is valid.
-pub(crate) fn vouch(found: Option<Credential>, now: Timestamp) -> Result<AuthenticatedCaller, Problem> {
+pub(crate) fn check_credential(
+    found: Option<Credential>,
+    now: Timestamp,
+) -> Result<AuthenticatedCaller, Problem> {
     match found {
         None => Err(refused("unknown credential")),
         Some(Credential::ScimToken(token, network)) => {
@@ -176,7 +179,7 @@ impl Authority {
         tx: &mut Tx,
         found: Option<Credential>,
     ) -> Result<(), Problem> {
-        self.judge(ctx, tx, vouch(found, ctx.env.now())?, true).await
+        self.judge(ctx, tx, check_credential(found, ctx.env.now())?, true).await
     }
 
     /// Checks again at the end of a unit of work. Policies that the unit of work itself has changed are not applied
@@ -187,18 +190,18 @@ impl Authority {
         tx: &mut Tx,
         at_end: CredentialAtCommit,
     ) -> Result<(), Problem> {
-        let vouched = vouch(Some(at_end.credential), ctx.env.now())?;
-        self.judge(ctx, tx, vouched, !at_end.own_policies).await
+        let checked = check_credential(Some(at_end.credential), ctx.env.now())?;
+        self.judge(ctx, tx, checked, !at_end.own_policies).await
     }
 
     async fn judge(
         &self,
         ctx: &Ctx,
         tx: &mut Tx,
-        vouched: AuthenticatedCaller,
+        checked: AuthenticatedCaller,
         under_policies: bool,
     ) -> Result<(), Problem> {
-        let AuthenticatedCaller { caller, network, policy } = vouched;
+        let AuthenticatedCaller { caller, network, policy } = checked;
         if !self.is_sign_out && under_policies {
             policy?;
             let (_, surface, who) = surface_of(&caller);

@@ -102,8 +102,8 @@ pub(crate) struct BodyWith<T> {
 }
 
 impl<T: Unpin + 'static> BodyWith<T> {
-    pub(crate) fn with(kept: T, body: BoxBody) -> BoxBody {
-        BoxBody::new(Self { body, _kept: kept })
+    pub(crate) fn with(guard: T, body: BoxBody) -> BoxBody {
+        BoxBody::new(Self { body, _kept: guard })
     }
 }
 
@@ -329,8 +329,8 @@ mod tests {
         };
         let (request, _, body) = send("a", payload(1, 100 * KIB, Duration::ZERO, true));
         receive(request.request(), body).await.unwrap();
-        let held = bodies.with(|shares| (shares.waiting(), shares.bytes()));
-        assert_eq!(held, (0, 100 * KIB));
+        let use_after = bodies.with(|shares| (shares.waiting(), shares.bytes()));
+        assert_eq!(use_after, (0, 100 * KIB));
         drop(request);
         assert_eq!(bodies.with(|shares| (shares.waiting(), shares.bytes())), (0, 0));
         // Five addresses fill the memory, each with less than its quarter.

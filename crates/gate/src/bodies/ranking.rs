@@ -102,11 +102,11 @@ impl MemoryShares {
         Ok(())
     }
 
-    /// Counts a body, which holds `held` bytes already, as pending with `more` bytes.
+    /// Counts a body, for which `counted` bytes are counted already, as pending with `more` bytes.
     pub(crate) fn start_waiting(
         &mut self,
         body: &Body<'_>,
-        (held, more): (usize, usize),
+        (counted, more): (usize, usize),
         notify: &Arc<Notify>,
         evicted: &mut Vec<Arc<Notify>>,
     ) -> Result<(), BodyRefusal> {
@@ -119,9 +119,9 @@ impl MemoryShares {
         self.waiting += 1;
         let share = self.share(body);
         share.bytes += more;
-        share.waiting.insert(body.id, WaitingBody { bytes: held + more, notify: Arc::clone(notify) });
+        share.waiting.insert(body.id, WaitingBody { bytes: counted + more, notify: Arc::clone(notify) });
         let (since, before) = (share.since, share.waiting_bytes);
-        share.waiting_bytes += held + more;
+        share.waiting_bytes += counted + more;
         let after = share.waiting_bytes;
         self.rank(body.address, since, before, after);
         Ok(())

@@ -111,7 +111,7 @@ pub(crate) struct ExportReader {
     most: usize,
     with_proofs: bool,
     limit: Duration,
-    begun: oneshot::Sender<StoreResult<ExportStart>>,
+    start: oneshot::Sender<StoreResult<ExportStart>>,
     batches: mpsc::Sender<Item>,
     ended: OnExportEnd,
 }
@@ -127,31 +127,31 @@ pub(crate) fn begin(
     limit: Duration,
     ended: OnExportEnd,
 ) -> (ExportReader, impl Future<Output = StoreResult<Export>>) {
-    let (begun, told) = oneshot::channel();
+    let (start, started) = oneshot::channel();
     let (batches, taken) = mpsc::channel(WAITING);
     let export = async move {
         let (is_cut, checkpoint) =
-            told.await.map_err(|_| StoreError::Aborted("the export ended before it began"))??;
+            started.await.map_err(|_| StoreError::Aborted("the export ended before it began"))??;
         Ok(Export { is_cut, checkpoint, batches: taken, has_ended: false })
     };
-    (ExportReader { filter, most, with_proofs, limit, begun, batches, ended }, export)
+    (ExportReader { filter, most, with_proofs, limit, start, batches, ended }, export)
 }
 
 impl ExportReader {
     /// Reads from a unit of work with a snapshot.
     pub(crate) async fn run(self, tx: StoreResult<Tx>) {
-        let Self { filter, most, with_proofs, limit, begun, batches, ended } = self;
+        let Self { filter, most, with_proofs, limit, start, batches, ended } = self;
         let mut rows = 0;
         let ending = match tx {
             Err(error) => {
-                let _gone = begun.send(Err(error));
+                let _gone = start.send(Err(error));
                 ExportOutcome::Failed
             }
             Ok(mut tx) => {
                 // A closed receiver ends the export between two statements or, where the database allows, within one.
                 let gone = batches.clone();
-                let asked = ExportQuery { filter: &filter, most, with_proofs };
-                let read = hand_over(&mut tx, asked, begun, &batches, &mut rows);
+                let query = ExportQuery { filter: &filter, most, with_proofs };
+                let read = send_entries(&mut tx, query, start, &batches, &mut rows);
                 tokio::select! {
                     biased;
                     ending = read => ending,
@@ -172,25 +172,25 @@ struct ExportQuery<'f> {
     with_proofs: bool,
 }
 
-async fn hand_over(
+async fn send_entries(
     tx: &mut Tx,
     ExportQuery { filter, most, with_proofs }: ExportQuery<'_>,
-    begun: oneshot::Sender<StoreResult<ExportStart>>,
+    start: oneshot::Sender<StoreResult<ExportStart>>,
     batches: &mpsc::Sender<Item>,
     rows: &mut u64,
 ) -> ExportOutcome {
     let (mut step, mut left, mut names) = (ExportProgress::default(), most, HashMap::new());
-    let told = match tx.beginning(filter, most, with_proofs).await {
+    let sent = match tx.beginning(filter, most, with_proofs).await {
         Ok((is_cut, checkpoint)) => {
             step.size = checkpoint.as_deref().and_then(|note| Some(Checkpoint::read(note).ok()?.size));
-            begun.send(Ok((is_cut, checkpoint)))
+            start.send(Ok((is_cut, checkpoint)))
         }
         Err(error) => {
-            let _gone = begun.send(Err(error));
+            let _gone = start.send(Err(error));
             return ExportOutcome::Failed;
         }
     };
-    if told.is_err() {
+    if sent.is_err() {
         return ExportOutcome::Abandoned;
     }
     while left > 0 && !step.is_last && !filter.is_empty() {

@@ -193,7 +193,7 @@ impl Tx {
                 let waited = audit_unsealed::table
                     .filter(audit_unsealed::tenant_id.eq(tenant))
                     .filter(audit_unsealed::entry_id.eq_any(&ids));
-                let conn = pg.begun().await.map_err(store_error)?;
+                let conn = pg.in_transaction().await.map_err(store_error)?;
                 let result = async {
                     Prepared(insert).execute(conn).await?;
                     diesel::delete(waited).execute(conn).await

@@ -74,18 +74,18 @@ fn condition(
     let mut found = by == EntrySelection::Nothing;
     for (column, value) in single {
         let Some(value) = value else { continue };
-        asks(&mut condition, dialect, column, found);
+        push_column(&mut condition, dialect, column, found);
         condition.sql(" = ");
         condition.text(value);
         found = true;
     }
     if let Some(kind) = &filter.resource_type {
-        asks(&mut condition, dialect, "resource_type", true);
+        push_column(&mut condition, dialect, "resource_type", true);
         condition.sql(" = ");
         condition.text(kind);
     }
     if let (Some(actions), None) = (&filter.actions, action) {
-        asks(&mut condition, dialect, "action", true);
+        push_column(&mut condition, dialect, "action", true);
         condition.sql(" IN (");
         for (place, action) in actions.iter().enumerate() {
             condition.sql(if place == 0 { "" } else { ", " });
@@ -96,7 +96,7 @@ fn condition(
     // A position is stricter than the filter's time.
     for (operator, time, position) in [(">=", filter.from, until), ("<", filter.to, after)] {
         if let Some(time) = time.filter(|_| position.is_none()) {
-            asks(&mut condition, dialect, "created_at", by == EntrySelection::Nothing);
+            push_column(&mut condition, dialect, "created_at", by == EntrySelection::Nothing);
             condition.sql(&format!(" {operator} "));
             condition.time(time.naive());
         }
@@ -123,7 +123,7 @@ fn condition(
 }
 
 /// Writes the name of a column. With `beside`, a `+` keeps SQLite from using that column's index.
-fn asks(condition: &mut SqlCondition, dialect: Dialect, column: &str, beside: bool) {
+fn push_column(condition: &mut SqlCondition, dialect: Dialect, column: &str, beside: bool) {
     let beside = if beside && dialect == Dialect::Sqlite { "+" } else { "" };
     condition.sql(&format!(" AND {beside}audit_entries.{column}"));
 }

@@ -63,11 +63,11 @@ impl HolderRow {
 }
 
 /// Reads the stored policy, or the default if the tenant has not set one.
-pub(crate) fn policy_of(kept: Option<JsonText>) -> StoreResult<SignInPolicy> {
-    kept.map_or_else(|| Ok(SignInPolicy::default()), |text| read_json("tenants.sign_in_policy", &text))
+pub(crate) fn policy_of(stored: Option<JsonText>) -> StoreResult<SignInPolicy> {
+    stored.map_or_else(|| Ok(SignInPolicy::default()), |text| read_json("tenants.sign_in_policy", &text))
 }
 
 /// Reads the stored salt.
-pub(crate) fn salt_of(kept: &[u8]) -> StoreResult<Salt> {
-    Salt::from_bytes(kept).ok_or_else(|| corrupt("password_salts.salt", "not 16 bytes"))
+pub(crate) fn salt_of(stored: &[u8]) -> StoreResult<Salt> {
+    Salt::from_bytes(stored).ok_or_else(|| corrupt("password_salts.salt", "not 16 bytes"))
 }

@@ -77,13 +77,13 @@ impl Tx {
         let hour = 60 * 60_000;
         let attempts = attempts::table.filter(attempts::until.lt(now.naive()));
         change_unaudited!(self, Unaudited::LookedAfter, c => dsl::delete(attempts).execute(c).await)?;
-        let spent = spent_challenges::table.filter(spent_challenges::until.lt(now.naive()));
-        change_unaudited!(self, Unaudited::LookedAfter, c => dsl::delete(spent).execute(c).await)?;
+        let challenges = spent_challenges::table.filter(spent_challenges::until.lt(now.naive()));
+        change_unaudited!(self, Unaudited::LookedAfter, c => dsl::delete(challenges).execute(c).await)?;
         let tickets = tickets::table.filter(tickets::created_at.lt(now.plus_millis(-hour).naive()));
         change_unaudited!(self, Unaudited::LookedAfter, c => dsl::delete(tickets).execute(c).await)?;
-        let asked = step_up_challenges::table
+        let step_ups = step_up_challenges::table
             .filter(step_up_challenges::created_at.lt(now.plus_millis(-hour).naive()));
-        change_unaudited!(self, Unaudited::LookedAfter, c => dsl::delete(asked).execute(c).await)?;
+        change_unaudited!(self, Unaudited::LookedAfter, c => dsl::delete(step_ups).execute(c).await)?;
         let proofs =
             step_up_tokens::table.filter(step_up_tokens::expires_at.lt(now.plus_millis(-hour).naive()));
         change_unaudited!(self, Unaudited::LookedAfter, c => dsl::delete(proofs).execute(c).await)?;

@@ -75,8 +75,8 @@ impl SignInStore for Tx {
         let query = diesel::insert_into(password_salts::table).values(row).on_conflict_do_nothing();
         change_unaudited!(self, Unaudited::StepTaken, c => query.execute(c).await)?;
         let query = password_salts::table.find(&address[..]).select(password_salts::salt);
-        let kept: Vec<u8> = read!(self, c => query.first(c).await)?;
-        salt_of(&kept)
+        let stored: Vec<u8> = read!(self, c => query.first(c).await)?;
+        salt_of(&stored)
     }
 
     async fn knows_origin(&mut self, user: &UserId, origin: &str) -> StoreResult<bool> {
@@ -123,14 +123,14 @@ impl SignInStore for Tx {
 
     async fn sign_in_policy(&mut self) -> StoreResult<SignInPolicy> {
         let query = tenants::table.find(self.tenant.as_str()).select(tenants::sign_in_policy);
-        let kept: Option<Option<JsonText>> = lock!(self, for_share, first, query)?;
-        policy_of(kept.flatten())
+        let stored: Option<Option<JsonText>> = lock!(self, for_share, first, query)?;
+        policy_of(stored.flatten())
     }
 
     async fn sign_in_policy_to_change(&mut self) -> StoreResult<SignInPolicy> {
         let query = tenants::table.find(self.tenant.as_str()).select(tenants::sign_in_policy);
-        let kept: Option<Option<JsonText>> = lock!(self, for_update, first, query)?;
-        policy_of(kept.flatten())
+        let stored: Option<Option<JsonText>> = lock!(self, for_update, first, query)?;
+        policy_of(stored.flatten())
     }
 
     async fn set_sign_in_policy(&mut self, policy: &SignInPolicy) -> StoreResult<()> {
@@ -149,29 +149,29 @@ impl SignInStore for Tx {
 
     async fn notices(&mut self, user: &UserId) -> StoreResult<Vec<String>> {
         let row = notices::table.find((self.tenant.as_str(), user.as_str())).select(notices::notice);
-        let kept: Option<String> = read!(self, c => row.first(c).await.optional())?;
+        let stored: Option<String> = read!(self, c => row.first(c).await.optional())?;
         // One text: the notices separated by spaces, oldest first.
-        let all = kept.iter().flat_map(|kept| kept.split(' ')).map(str::to_owned);
+        let all = stored.iter().flat_map(|stored| stored.split(' ')).map(str::to_owned);
         Ok(all.rev().collect())
     }
 
     async fn consume_notice(&mut self, user: &UserId) -> StoreResult<Option<String>> {
-        let mut kept = self.notices(user).await?;
-        if kept.is_empty() {
+        let mut stored = self.notices(user).await?;
+        if stored.is_empty() {
             return Ok(None);
         }
-        let taken = kept.remove(0);
-        kept.reverse();
-        self.keep_notices(user, &kept).await?;
+        let taken = stored.remove(0);
+        stored.reverse();
+        self.keep_notices(user, &stored).await?;
         Ok(Some(taken))
     }
 
     async fn add_notice(&mut self, user: &UserId, notice: &str) -> StoreResult<()> {
-        let mut kept = self.notices(user).await?;
-        kept.reverse();
-        kept.retain(|known| known != notice);
-        kept.push(notice.to_owned());
-        self.keep_notices(user, &kept).await
+        let mut stored = self.notices(user).await?;
+        stored.reverse();
+        stored.retain(|known| known != notice);
+        stored.push(notice.to_owned());
+        self.keep_notices(user, &stored).await
     }
 }
 
@@ -292,18 +292,18 @@ impl AttemptStore for Tx {
             }
         };
         let times = |key: &AttemptKey| {
-            let kept = found.iter().find(|(known, _)| *known == key.as_bytes()).map(|(_, times)| times);
-            kept.map_or_else(|| Ok(Vec::new()), |text| read_json("attempts.times", text))
+            let stored = found.iter().find(|(known, _)| *known == key.as_bytes()).map(|(_, times)| times);
+            stored.map_or_else(|| Ok(Vec::new()), |text| read_json("attempts.times", text))
         };
         keys.iter().map(times).collect()
     }
 
-    async fn record_attempts(&mut self, kept: &[(AttemptKey, Vec<i64>, Timestamp)]) -> StoreResult<()> {
+    async fn record_attempts(&mut self, stored: &[(AttemptKey, Vec<i64>, Timestamp)]) -> StoreResult<()> {
         let row = |(key, times, until): &(AttemptKey, Vec<i64>, Timestamp)| {
             let times = json_text("attempts.times", times)?;
             Ok::<_, StoreError>(AttemptRow { key: key.as_bytes().to_vec(), times, until: until.naive() })
         };
-        let rows = kept.iter().map(row).collect::<Result<Vec<_>, _>>()?;
+        let rows = stored.iter().map(row).collect::<Result<Vec<_>, _>>()?;
         let newer =
             (attempts::times.eq(excluded(attempts::times)), attempts::until.eq(excluded(attempts::until)));
         unaudited(Unaudited::AttemptCounted);

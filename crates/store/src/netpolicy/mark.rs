@@ -18,7 +18,7 @@ pub struct NetworkMark {
 
 impl NetworkMark {
     /// Reads the stored settings, or the default if the tenant has not set any.
-    pub(crate) fn of(kept: Option<JsonText>) -> StoreResult<Self> {
-        kept.map_or_else(|| Ok(Self::default()), |text| read_json("tenants.network_policy", &text))
+    pub(crate) fn of(stored: Option<JsonText>) -> StoreResult<Self> {
+        stored.map_or_else(|| Ok(Self::default()), |text| read_json("tenants.network_policy", &text))
     }
 }

@@ -46,8 +46,8 @@ impl Tx {
     /// Reads the settings and locks them until the end of the unit of work.
     async fn network_mark_to_change(&mut self) -> StoreResult<NetworkMark> {
         let query = tenants::table.find(self.tenant.as_str()).select(tenants::network_policy);
-        let kept: Option<Option<JsonText>> = lock!(self, for_update, first, query)?;
-        NetworkMark::of(kept.flatten())
+        let stored: Option<Option<JsonText>> = lock!(self, for_update, first, query)?;
+        NetworkMark::of(stored.flatten())
     }
 
     /// Stores new settings, if any, and increments the version.
@@ -68,8 +68,8 @@ impl Tx {
 impl NetworkPolicyStore for Tx {
     async fn network_settings(&mut self) -> StoreResult<Settings> {
         let query = tenants::table.find(self.tenant.as_str()).select(tenants::network_policy);
-        let kept: Option<Option<JsonText>> = read!(self, c => query.first(c).await.optional())?;
-        NetworkMark::of(kept.flatten()).map(|mark| mark.settings)
+        let stored: Option<Option<JsonText>> = read!(self, c => query.first(c).await.optional())?;
+        NetworkMark::of(stored.flatten()).map(|mark| mark.settings)
     }
 
     async fn network_settings_to_change(&mut self) -> StoreResult<Settings> {
@@ -88,12 +88,12 @@ impl NetworkPolicyStore for Tx {
         let found: Vec<(Option<JsonText>, Option<RuleRow>)> = read!(self, c => query
             .select((tenants::network_policy, Option::<RuleRow>::as_select()))
             .load(c).await)?;
-        let (mut kept, mut rules) = (None, Vec::new());
+        let (mut stored, mut rules) = (None, Vec::new());
         for (policy, rule) in found {
-            kept = policy;
+            stored = policy;
             rules.extend(rule.map(Rule::try_from).transpose()?);
         }
-        Ok((NetworkMark::of(kept)?.settings, rules))
+        Ok((NetworkMark::of(stored)?.settings, rules))
     }
 
     async fn network_rules(&mut self) -> StoreResult<Vec<Rule>> {

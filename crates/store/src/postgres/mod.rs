@@ -58,7 +58,7 @@ pub(crate) struct Postgres {
     /// State shared by all runtimes.
     shared: Arc<SharedPools>,
     /// Notified of committed work.
-    pub(crate) news: Wakeups,
+    pub(crate) wakeups: Wakeups,
     /// Keys for the MACs of audit entries.
     entry_keys: EntryKeys,
 }
@@ -91,7 +91,7 @@ impl Postgres {
         target: PostgresTarget,
         size: usize,
         shared: Arc<SharedPools>,
-        news: Wakeups,
+        wakeups: Wakeups,
         entry_keys: EntryKeys,
     ) -> StoreResult<Self> {
         let mut config = ManagerConfig::<AsyncPgConnection>::default();
@@ -116,13 +116,13 @@ impl Postgres {
         let scanners = Arc::new(Semaphore::new((size / 2).max(1)));
         let mine = RuntimePool { pool, waiting: Arc::default(), scanners };
         shared.pools.lock().unwrap_or_else(PoisonError::into_inner).push(mine.clone());
-        Ok(Self { target, size, mine, shared, news, entry_keys })
+        Ok(Self { target, size, mine, shared, wakeups, entry_keys })
     }
 
     /// Creates a pool for the calling runtime.
     pub(crate) fn for_this_runtime(&self) -> StoreResult<Self> {
         let (target, shared) = (self.target.clone(), Arc::clone(&self.shared));
-        Self::with(target, self.size, shared, self.news.clone(), self.entry_keys.clone())
+        Self::with(target, self.size, shared, self.wakeups.clone(), self.entry_keys.clone())
     }
 
     /// Opens a connection outside the pool.
@@ -177,9 +177,9 @@ impl Postgres {
         &self,
         look: impl AsyncFnOnce(&mut Across) -> StoreResult<T>,
     ) -> StoreResult<T> {
-        let mut held = PooledUnit::new(Across { conn: self.plain().await? });
-        let found = in_time(look(held.holder()?)).await?;
-        held.give_back();
+        let mut unit = PooledUnit::new(Across { conn: self.plain().await? });
+        let found = in_time(look(unit.holder()?)).await?;
+        unit.give_back();
         found
     }
 
@@ -189,9 +189,9 @@ impl Postgres {
         tenant: TenantId,
         work: impl AsyncFnOnce(&mut Tx) -> Result<T, E>,
     ) -> Result<T, E> {
-        let mut held = PooledUnit::new(Tx::reading(self.plain().await?, tenant));
-        let read = in_time(work(held.holder()?)).await?;
-        held.give_back();
+        let mut unit = PooledUnit::new(Tx::reading(self.plain().await?, tenant));
+        let read = in_time(work(unit.holder()?)).await?;
+        unit.give_back();
         read
     }
 
@@ -204,13 +204,13 @@ impl Postgres {
         let turn = self.shared.scans.turn(&tenant, &self.mine.scanners).await?;
         let mut tx = Tx::reading(self.plain().await?, tenant);
         tx.until = Some((Instant::now() + scans::LIMIT / 2).into_std());
-        let mut held = PooledUnit::scanning(tx, self.target.clone(), turn);
-        let Ok(done) = timeout(scans::LIMIT, work(held.holder()?)).await else {
-            held.ended(Outcome::TooLong);
+        let mut unit = PooledUnit::scanning(tx, self.target.clone(), turn);
+        let Ok(done) = timeout(scans::LIMIT, work(unit.holder()?)).await else {
+            unit.ended(Outcome::TooLong);
             return Err(StoreError::ScanTooLong(scans::LIMIT).into());
         };
-        held.ended(Outcome::Completed);
-        held.give_back();
+        unit.ended(Outcome::Completed);
+        unit.give_back();
         done
     }
 
@@ -219,7 +219,7 @@ impl Postgres {
     }
 
     /// Starts a unit of work with a snapshot on a connection of its own, so a long read does not block the pool.
-    pub(crate) async fn moment(&self, tenant: TenantId) -> StoreResult<Tx> {
+    pub(crate) async fn snapshot(&self, tenant: TenantId) -> StoreResult<Tx> {
         let own = Self::with(self.target.clone(), 1, Arc::default(), Wakeups::default(), EntryKeys::none())?;
         let mut object = own.get().await?;
         // The transaction is idle while the consumer processes a batch.
@@ -244,30 +244,30 @@ impl Postgres {
         let pg = Pg { object: self.get().await?, transaction: Transaction::Due, reread: None };
         let conn = Conn::Postgres(Box::new(pg));
         let tx = Tx::writing(conn, ctx.tenant.clone(), credential, self.entry_keys.clone());
-        in_time(transaction(PooledUnit::new(tx), &self.news, ctx, work)).await?
+        in_time(transaction(PooledUnit::new(tx), &self.wakeups, ctx, work)).await?
     }
 }
 
 async fn transaction<T, E: From<StoreError>>(
-    mut held: PooledUnit<Tx>,
-    news: &Wakeups,
+    mut unit: PooledUnit<Tx>,
+    wakeups: &Wakeups,
     ctx: &Ctx,
     work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Audited<T>, E>,
 ) -> Result<T, E> {
-    let done = std::panic::AssertUnwindSafe(finish(ctx, held.holder()?, work)).catch_unwind().await;
+    let done = std::panic::AssertUnwindSafe(finish(ctx, unit.holder()?, work)).catch_unwind().await;
     match done {
         Ok(Ok(value)) => {
-            let woken = held.holder().map(|tx| std::mem::take(&mut tx.db.woken))?;
-            held.commit().await?;
-            woken.notify(news, &ctx.tenant);
+            let woken = unit.holder().map(|tx| std::mem::take(&mut tx.db.woken))?;
+            unit.commit().await?;
+            woken.notify(wakeups, &ctx.tenant);
             Ok(value)
         }
         Ok(Err(error)) => {
-            held.rollback().await;
+            unit.rollback().await;
             Err(error)
         }
         Err(_) => {
-            held.rollback().await;
+            unit.rollback().await;
             Err(StoreError::Aborted("it panicked").into())
         }
     }

@@ -22,9 +22,9 @@ const PAUSE: Duration = Duration::from_secs(2);
 const AT_ONCE: usize = 100;
 
 impl Postgres {
-    /// Sends the wakeups of `out` to other instances and passes received ones to `heard`. Never returns.
-    pub(crate) async fn relay(&self, out: &Wakeups, heard: &Wakeups) {
-        join(self.notify_others(out), self.listen_for_others(heard)).await;
+    /// Sends the wakeups of `out` to other instances and passes incoming ones to `received`. Never returns.
+    pub(crate) async fn relay(&self, out: &Wakeups, received: &Wakeups) {
+        join(self.notify_others(out), self.listen_for_others(received)).await;
     }
 
     async fn notify_others(&self, out: &Wakeups) {
@@ -52,23 +52,23 @@ impl Postgres {
         .await
     }
 
-    async fn listen_for_others(&self, heard: &Wakeups) {
+    async fn listen_for_others(&self, received: &Wakeups) {
         loop {
-            if let Err(error) = self.listen(heard).await {
+            if let Err(error) = self.listen(received).await {
                 tracing::debug!(%error, "cannot receive notifications from other instances; polling every second");
             }
             sleep(PAUSE).await;
         }
     }
 
-    async fn listen(&self, heard: &Wakeups) -> StoreResult<()> {
+    async fn listen(&self, received: &Wakeups) -> StoreResult<()> {
         let mut conn = self.connection().await?;
         conn.batch_execute(&format!("LISTEN {CHANNEL}")).await.map_err(store_error)?;
-        let mut told = std::pin::pin!(conn.notifications_stream());
-        while let Some(notification) = told.next().await {
+        let mut notifications = std::pin::pin!(conn.notifications_stream());
+        while let Some(notification) = notifications.next().await {
             for word in notification.map_err(store_error)?.payload.split(' ') {
                 if let Some((key, has_changed)) = read(word) {
-                    heard.notify(key, has_changed);
+                    received.notify(key, has_changed);
                 }
             }
         }

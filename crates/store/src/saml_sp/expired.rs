@@ -46,12 +46,12 @@ impl ExpiredByTenant {
 
 impl Across {
     /// Returns the requests and connection tests that expired a day ago, and expired assertions: at most 500 of each,
-    /// oldest first. Purge them with [`Tx::purge_saml`], then ask again.
+    /// oldest first. Purge them with [`Tx::purge_saml`], then call this again.
     pub async fn saml_over(&mut self, now: Timestamp) -> StoreResult<Vec<ExpiredSaml>> {
-        let (now, kept): (NaiveDateTime, _) = (now.naive(), now.plus_millis(-KEPT).naive());
+        let (now, kept_since): (NaiveDateTime, _) = (now.naive(), now.plus_millis(-KEPT).naive());
         let mut found = ExpiredByTenant::default();
         let query = requests::table
-            .filter(requests::expires_at.le(kept))
+            .filter(requests::expires_at.le(kept_since))
             .order(requests::expires_at)
             .limit(AT_ONCE)
             .select((requests::tenant_id, requests::id));
@@ -60,7 +60,7 @@ impl Across {
             found.of(tenant)?.requests.push(id);
         }
         let query = connection_tests::table
-            .filter(connection_tests::expires_at.le(kept))
+            .filter(connection_tests::expires_at.le(kept_since))
             .order(connection_tests::expires_at)
             .limit(AT_ONCE)
             .select((connection_tests::tenant_id, connection_tests::id));

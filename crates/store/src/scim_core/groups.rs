@@ -115,7 +115,7 @@ where
 async fn load_ids(conn: &mut Conn, text: &str, parameters: &[&str]) -> StoreResult<Vec<UserId>> {
     let mut rows: Vec<GroupIdRow> = match conn {
         Conn::Postgres(pg) => {
-            let result = bound(text, parameters).load(pg.begun().await.map_err(store_error)?).await;
+            let result = bound(text, parameters).load(pg.in_transaction().await.map_err(store_error)?).await;
             pg.note(result)
         }
         Conn::Sqlite(c) => bound(&text.replace('$', "?"), parameters).load(c).await,

@@ -107,13 +107,13 @@ unsafe extern "C" fn on_open(
 
 /// Called by SQLite on the thread that runs a statement. Any result but 0 stops the statement.
 unsafe extern "C" fn on_progress(_: *mut c_void) -> c_int {
-    let asked = BOUND.try_with(|bound| {
+    let is_stopped = BOUND.try_with(|bound| {
         let Ok(mut bound) = bound.try_borrow_mut() else { return false };
         let Some(bound) = bound.as_mut() else { return false };
         bound.stopped = bound.stopped.or_else(|| bound.limit.passed());
         bound.stopped.is_some()
     });
-    c_int::from(asked.unwrap_or(false))
+    c_int::from(is_stopped.unwrap_or(false))
 }
 
 #[cfg(test)]

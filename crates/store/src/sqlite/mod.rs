@@ -121,7 +121,7 @@ impl Sqlite {
 }
 
 /// Starts a unit of work with a snapshot on a connection of its own.
-pub(crate) fn moment(path: &Path, tenant: TenantId) -> StoreResult<Tx> {
+pub(crate) fn snapshot(path: &Path, tenant: TenantId) -> StoreResult<Tx> {
     let mut conn = open(path, "PRAGMA query_only = ON;")?;
     conn.batch_execute("BEGIN").map_err(store_error)?;
     Ok(Tx::reading(Conn::Sqlite(SqliteConn::with_runtime(conn, Inline)), tenant))

@@ -67,7 +67,7 @@ pub(crate) struct Writer {
     /// See [`Disk`].
     failing: Arc<AtomicBool>,
     /// Notified of committed work.
-    pub(crate) news: Wakeups,
+    pub(crate) wakeups: Wakeups,
     /// Keys for the MACs of audit entries.
     entry_keys: EntryKeys,
 }
@@ -115,7 +115,7 @@ impl Writer {
             waiting: Arc::default(),
             path: path.to_owned(),
             failing,
-            news: Wakeups::default(),
+            wakeups: Wakeups::default(),
             entry_keys,
         })
     }
@@ -158,7 +158,7 @@ impl Writer {
     ) -> Result<T, E> {
         let (answer, answered) = oneshot::channel::<Result<T, E>>();
         let place = self.waiting.join();
-        let (news, entry_keys) = (self.news.clone(), self.entry_keys.clone());
+        let (wakeups, entry_keys) = (self.wakeups.clone(), self.entry_keys.clone());
         let unit: WriteUnit = Box::new(move |conn| {
             drop(place);
             if answer.is_closed() {
@@ -168,7 +168,7 @@ impl Writer {
             let failed = result.is_err();
             let tell = move |committed: Result<(), &StoreError>| {
                 if committed.is_ok() && result.is_ok() {
-                    woken.notify(&news, &ctx.tenant);
+                    woken.notify(&wakeups, &ctx.tenant);
                 }
                 let result = match committed {
                     Err(error) if result.is_ok() => Err(lost(error).into()),
@@ -240,8 +240,8 @@ fn savepoint<T, E: From<StoreError>>(
     work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Audited<T>, E>,
 ) -> (SqliteConn, StoreResult<()>, Result<T, E>, WokenSubscriptions) {
     if let Err(error) = sql(&mut conn, "SAVEPOINT unit") {
-        let told = lost(&error).into();
-        return (conn, Err(error), Err(told), WokenSubscriptions::default());
+        let failure = lost(&error).into();
+        return (conn, Err(error), Err(failure), WokenSubscriptions::default());
     }
     let mut tx = Tx::writing(Conn::Sqlite(conn), ctx.tenant.clone(), credential, entry_keys);
     let done = catch_unwind(AssertUnwindSafe(|| at_once(finish(ctx, &mut tx, work))));

@@ -35,14 +35,15 @@ struct ChallengeRow {
 }
 
 /// Deletes the matching challenges and revokes the matching unused tokens. Returns the number of tokens.
-macro_rules! take_back {
+macro_rules! revoke_step_ups {
     ($tx:expr, $at:expr, $of:expr) => {{
-        let (tx, (asked, given)) = ($tx, $of);
-        let asked = challenges::table.filter(challenges::tenant_id.eq(tx.tenant.as_str())).filter(asked);
-        change_unaudited!(tx, Unaudited::StepTaken, c => dsl::delete(asked).execute(c).await)?;
+        let (tx, (of_challenges, of_tokens)) = ($tx, $of);
+        let matching =
+            challenges::table.filter(challenges::tenant_id.eq(tx.tenant.as_str())).filter(of_challenges);
+        change_unaudited!(tx, Unaudited::StepTaken, c => dsl::delete(matching).execute(c).await)?;
         let unused = rows::table
             .filter(rows::tenant_id.eq(tx.tenant.as_str()))
-            .filter(given)
+            .filter(of_tokens)
             .filter(rows::used_at.is_null())
             .filter(rows::revoked_at.is_null());
         let query = Prepared(diesel::update(unused).set(rows::revoked_at.eq($at.naive())));
@@ -129,8 +130,8 @@ impl StepUpStore for Tx {
     async fn consume_grant(&mut self, id: &GrantId, at: Timestamp) -> StoreResult<Consumption> {
         let row = rows::table.find((self.tenant.as_str(), id.as_str()));
         let unused = row.filter(rows::used_at.is_null()).filter(rows::revoked_at.is_null());
-        let spend = Prepared(diesel::update(unused).set(rows::used_at.eq(at.naive())));
-        if change!(self, c => spend.execute(c).await)? == 1 {
+        let consume = Prepared(diesel::update(unused).set(rows::used_at.eq(at.naive())));
+        if change!(self, c => consume.execute(c).await)? == 1 {
             return Ok(Consumption::Now);
         }
         let used = row.select(rows::used_at);
@@ -158,7 +159,7 @@ impl StepUpStore for Tx {
 
     async fn revoke_grants(&mut self, user: &UserId, at: Timestamp) -> StoreResult<usize> {
         let of_user = (challenges::user_id.eq(user.as_str()), rows::user_id.eq(user.as_str()));
-        take_back!(self, at, of_user)
+        revoke_step_ups!(self, at, of_user)
     }
 }
 
@@ -178,6 +179,6 @@ impl Tx {
     /// Revokes the unused tokens of an ended session, and deletes its challenges.
     pub(crate) async fn end_step_ups(&mut self, session: &str, at: Timestamp) -> StoreResult<usize> {
         let of_session = (challenges::session_id.eq(session), rows::session_id.eq(session));
-        take_back!(self, at, of_session)
+        revoke_step_ups!(self, at, of_session)
     }
 }

@@ -50,12 +50,13 @@ impl Tx {
         let tenant = self.tenant.as_str().to_owned();
         let log =
             audit_logs::table.find(&tenant).select((audit_logs::published_size, audit_logs::published_at));
-        let told: Option<(i64, Option<NaiveDateTime>)> = lock!(self, for_update, first, log)?;
-        let (Some((told, at)), Some((note, _))) = (told, self.newest_checkpoint().await?) else {
+        let published: Option<(i64, Option<NaiveDateTime>)> = lock!(self, for_update, first, log)?;
+        let (Some((published_size, at)), Some((note, _))) = (published, self.newest_checkpoint().await?)
+        else {
             return Ok(());
         };
         let checkpoint = Checkpoint::read(&note).map_err(|error| corrupt("audit_checkpoints.note", error))?;
-        if number(checkpoint.size) <= told || at.is_some_and(|at| at > due_since.naive()) {
+        if number(checkpoint.size) <= published_size || at.is_some_and(|at| at > due_since.naive()) {
             return Ok(());
         }
         let data =
@@ -86,11 +87,11 @@ impl Tx {
             change_unaudited!(self, Unaudited::Delivered, c => diesel::insert_into(rows::table).values(&row).execute(c).await)?;
             self.db.wake_subscription(id, false);
         }
-        let told = (
+        let published = (
             audit_logs::published_size.eq(number(checkpoint.size)),
             audit_logs::published_at.eq(Some(ctx.now.naive())),
         );
-        let update = Prepared(diesel::update(audit_logs::table.find(&tenant)).set(told));
+        let update = Prepared(diesel::update(audit_logs::table.find(&tenant)).set(published));
         change_unaudited!(self, Unaudited::Delivered, c => update.execute(c).await)?;
         Ok(())
     }

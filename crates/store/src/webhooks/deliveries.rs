@@ -145,9 +145,10 @@ impl Tx {
             let query = entries::table
                 .filter(entries::tenant_id.eq(self.tenant.as_str()))
                 .filter(entries::id.eq_any(&ids));
-            let kept: Vec<EntryRow> = read!(self, c => query.select(EntryRow::as_select()).load(c).await)?;
+            let entry_rows: Vec<EntryRow> =
+                read!(self, c => query.select(EntryRow::as_select()).load(c).await)?;
             bodies.extend(
-                kept.into_iter().map(audit::StoredEntry::from).map(|entry| (entry.id.clone(), entry)),
+                entry_rows.into_iter().map(audit::StoredEntry::from).map(|entry| (entry.id.clone(), entry)),
             );
         }
         let tenant = self.tenant.as_str().to_owned();

@@ -102,17 +102,17 @@ impl WokenSubscriptions {
         self.0.push((id, has_changed));
     }
 
-    pub(crate) fn record_delivered(&mut self, told: &[DeliveredRow]) -> StoreResult<()> {
-        for DeliveredRow { subscription_id } in told {
+    pub(crate) fn record_delivered(&mut self, rows: &[DeliveredRow]) -> StoreResult<()> {
+        for DeliveredRow { subscription_id } in rows {
             let id = subscription_id.parse();
             self.add(id.map_err(|error| corrupt("webhook_routes.subscription_id", error))?, false);
         }
         Ok(())
     }
 
-    pub(crate) fn notify(self, news: &Wakeups, tenant: &TenantId) {
+    pub(crate) fn notify(self, wakeups: &Wakeups, tenant: &TenantId) {
         for (subscription, has_changed) in self.0 {
-            news.notify(Key { tenant: tenant.clone(), subscription }, has_changed);
+            wakeups.notify(Key { tenant: tenant.clone(), subscription }, has_changed);
         }
     }
 }

@@ -51,12 +51,12 @@ impl Tx {
         let is_new = |(id, report): &&(SubscriptionId, Report)| {
             recorded.contains(&(id.to_string(), report.attempt.id.to_string()))
         };
-        let kept = batch.reports.iter().filter(is_new);
-        let kept: Vec<_> = kept.collect();
-        self.store_next_attempt(&kept).await?;
+        let new_reports = batch.reports.iter().filter(is_new);
+        let new_reports: Vec<_> = new_reports.collect();
+        self.store_next_attempt(&new_reports).await?;
         let mut counts: BTreeMap<(&SubscriptionId, NaiveDateTime), (i64, i64)> = BTreeMap::new();
         let mut retried: BTreeSet<&SubscriptionId> = BTreeSet::new();
-        for (id, report) in &kept {
+        for (id, report) in &new_reports {
             let (succeeded, failed) = counts.entry((id, hour(report.attempted_at))).or_default();
             *if report.outcome.is_success() { succeeded } else { failed } += 1;
             if !report.attempt.is_fresh || report.next.is_some() {
@@ -83,14 +83,14 @@ impl Tx {
         let tenant = self.tenant.as_str().to_owned();
         // Locked by a separate statement, so that the next one sees what the previous lock holder committed.
         let queue = queues::table.find((&tenant, id.as_str())).select(queues::lease_owner);
-        let _held: Option<String> = lock!(self, for_update, first, queue)?;
+        let _locked: Option<String> = lock!(self, for_update, first, queue)?;
         let update = || diesel::sql_query(NEXT_RETRY).bind::<Text, _>(&tenant).bind::<Text, _>(id.as_str());
         change_unaudited!(self, Unaudited::Delivered, c => Prepared(update()).execute(c).await)?;
         Ok(())
     }
 
     /// Clears the failures of a subscription that was enabled or disabled, and updates its next retry.
-    pub(super) async fn begin_anew(&mut self, id: &SubscriptionId) -> StoreResult<()> {
+    pub(super) async fn reset_failures(&mut self, id: &SubscriptionId) -> StoreResult<()> {
         let row = queues::table.find((self.tenant.as_str(), id.as_str()));
         let nothing =
             (queues::failing_since.eq(None::<NaiveDateTime>), queues::next_retry.eq(None::<NaiveDateTime>));
@@ -147,7 +147,7 @@ impl Tx {
                     .bind::<Array<SqlTimestamp>, _>(column.attempted)
                     .bind::<Array<Nullable<Text>>, _>(column.next_ids)
                     .bind::<Array<Nullable<SqlTimestamp>>, _>(column.next_at);
-                let conn = pg.begun().await.map_err(store_error)?;
+                let conn = pg.in_transaction().await.map_err(store_error)?;
                 let result: QueryResult<Vec<RecordedId>> = Prepared(query).load(conn).await;
                 let found = pg.note(result).map_err(store_error)?;
                 Ok(found.into_iter().map(|row| (row.subscription_id, row.id)).collect())
@@ -178,8 +178,8 @@ impl Tx {
         }
     }
 
-    async fn store_next_attempt(&mut self, kept: &[&(SubscriptionId, Report)]) -> StoreResult<()> {
-        for (subscription, report) in kept {
+    async fn store_next_attempt(&mut self, new_reports: &[&(SubscriptionId, Report)]) -> StoreResult<()> {
+        for (subscription, report) in new_reports {
             let Some(next) = &report.next else { continue };
             let tenant = self.tenant.as_str().to_owned();
             let of_it = (tenant.as_str(), subscription.as_str(), report.attempt.id.as_str());

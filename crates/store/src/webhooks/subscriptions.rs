@@ -212,7 +212,7 @@ impl SubscriptionStore for Tx {
         change!(self, c => update.execute(c).await)?;
         self.route(&subscription.id, &types, wants(subscription)).await?;
         if was != Some(subscription.enabled) {
-            self.begin_anew(&subscription.id).await?;
+            self.reset_failures(&subscription.id).await?;
         }
         self.db.wake_subscription(subscription.id.clone(), true);
         Ok(())

@@ -80,23 +80,23 @@ async fn deliveries(world: &World, of: &Subscription) -> Vec<store::Delivered> {
 #[tokio::test(flavor = "multi_thread")]
 async fn delivery_commits_with_its_change() {
     on_both(async |world| {
-        let told = subscribe(&world, "ACCOUNT_USER_*").await;
+        let subscribed = subscribe(&world, "ACCOUNT_USER_*").await;
         let other = subscribe(&world, "ACCOUNT_GROUP_*").await;
         // The first subscription received the event about the creation of the second.
-        let before = deliveries(&world, &told).await.len();
-        let news = world.store.news();
+        let before = deliveries(&world, &subscribed).await.len();
+        let wakeups = world.store.wakeups();
         happens(&world).await;
-        let keys = news.next().await;
+        let keys = wakeups.next().await;
         assert!(
-            keys.iter().any(|(key, _)| key.subscription == told.id),
+            keys.iter().any(|(key, _)| key.subscription == subscribed.id),
             "the process that commits wakes the dispatcher"
         );
         assert!(!keys.iter().any(|(key, has_changed)| key.subscription == other.id && !has_changed));
         let refused = async |_: &Ctx, _: &mut Tx| Err::<Audited<()>, _>(StoreError::Aborted("no"));
         world.store.write(world.ctx(), refused).await.unwrap_err();
-        assert_eq!(deliveries(&world, &told).await.len(), before + 1);
+        assert_eq!(deliveries(&world, &subscribed).await.len(), before + 1);
         assert_eq!(deliveries(&world, &other).await, []);
-        let attempts = fresh(&world, &told, "a").await;
+        let attempts = fresh(&world, &subscribed, "a").await;
         let last = attempts.last().unwrap();
         let body: serde_json::Value = serde_json::from_slice(last.body.as_ref().unwrap()).unwrap();
         assert_eq!(
@@ -130,7 +130,7 @@ async fn one_dispatcher_leases_a_subscription() {
         assert_eq!(
             take(&world, &one, lease(&world, &owner), true).await,
             LeaseOutcome::Elsewhere,
-            "who had it is told"
+            "the previous owner learns that it lost the lease"
         );
     })
     .await;

@@ -286,10 +286,10 @@ pub(crate) async fn consume_step_up(call: Call<OwnAccount>, body: Json<PurposeBo
     if call.ctx().ip.is_none() {
         return Err(stepup::Error::AddressUnknown.into());
     }
-    let shown = PresentedStepUp::of(&call.request, purpose);
-    shown.require()?;
+    let token = PresentedStepUp::of(&call.request, purpose);
+    token.require()?;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let claims = shown.consume(ctx, tx).await?.claims()?.ok_or_else(Problem::internal)?;
+        let claims = token.consume(ctx, tx).await?.claims()?.ok_or_else(Problem::internal)?;
         let event = consumed(&claims);
         Ok::<_, Problem>(Audited::new(claims, event))
     };

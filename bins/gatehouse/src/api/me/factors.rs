@@ -224,7 +224,7 @@ pub(crate) async fn remove_all_factors(call: Call<OwnAccount>, proof: Proof) -> 
         let (held, session) = lock_to_remove(tx, &signed).await?;
         let has_factor = tx.factors(&session.user).await?.iter().any(Factor::is_verified);
         // A user without factors cannot step up, so report the missing factor instead.
-        if !has_factor && !proof.is_shown() {
+        if !has_factor && !proof.is_present() {
             return Err(no_factor());
         }
         let spending = proof.consume(ctx, tx).await?;

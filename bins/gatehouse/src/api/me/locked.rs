@@ -14,11 +14,11 @@ use store::Tx;
 use gate::{
     caller::Signed,
     errors::Problem,
-    step_up::{AccountSecurityChange, IfAsked},
+    step_up::{AccountSecurityChange, OptionalStepUp},
 };
 
 /// The step-up that changes of account security require.
-pub(crate) type Proof = IfAsked<AccountSecurityChange>;
+pub(crate) type Proof = OptionalStepUp<AccountSecurityChange>;
 
 /// Locks the account and the current session.
 pub(crate) async fn lock(tx: &mut Tx, signed: &Signed) -> Result<(Account, Session), Problem> {

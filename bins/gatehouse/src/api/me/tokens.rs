@@ -23,7 +23,7 @@ use gate::{
     body::{Json, answer},
     errors::Problem,
     permissions::OwnAccount,
-    step_up::{ConsumedStepUp, IfAsked, PatMintAdmin},
+    step_up::{ConsumedStepUp, OptionalStepUp, PatMintAdmin},
 };
 
 /// A personal access token.
@@ -130,7 +130,7 @@ pub(crate) async fn list_tokens(call: Call<OwnAccount>) -> Answer {
 #[post("/api/me/tokens")]
 pub(crate) async fn create_token(
     call: Call<OwnAccount>,
-    proof: IfAsked<PatMintAdmin>,
+    proof: OptionalStepUp<PatMintAdmin>,
     body: Json<PatBody>,
 ) -> Answer {
     let PatBody { name, scopes, expires_in_days } = body.0;

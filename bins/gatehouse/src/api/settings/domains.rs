@@ -158,7 +158,7 @@ pub(crate) async fn verify_domain(
     }
     let wanted = domain.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let spending = proof.consume_alone(ctx, tx).await?;
+        let spending = proof.lock_and_consume(ctx, tx).await?;
         Ok::<_, Problem>(own(ctx, tx, &wanted, was_proved).await?.with(spending.events()?))
     };
     let tie = call.write(work).await?;
@@ -232,7 +232,7 @@ pub(crate) async fn delete_domain(
 ) -> Answer {
     let domain = domain_of(&domain)?;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let spending = proof.consume_alone(ctx, tx).await?;
+        let spending = proof.lock_and_consume(ctx, tx).await?;
         saml_sp::give_up(tx, &domain).await?;
         let event = Event::new(domain.as_str(), &DomainRemoved {});
         Ok::<_, Problem>(Audited::new((), event).with(spending.events()?))

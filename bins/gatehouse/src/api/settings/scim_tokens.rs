@@ -107,7 +107,7 @@ pub(crate) async fn create_scim_token(
 ) -> Answer {
     let ScimTokenBody { name, create_conflict } = body.0;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let spending = proof.consume_alone(ctx, tx).await?;
+        let spending = proof.lock_and_consume(ctx, tx).await?;
         let (token, raw) = tokens::mint(ctx, tx, NewScimToken { name, create_conflict }).await?;
         let mut events = spending.events()?;
         let data = ScimTokenCreated { create_conflict: token.create_conflict };

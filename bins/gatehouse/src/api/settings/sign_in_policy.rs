@@ -50,7 +50,7 @@ pub(crate) async fn put_sign_in_policy(
     check(&policy).map_err(Problem::invalid_request)?;
     let site = call.site.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let spending = proof.consume_alone(ctx, tx).await?;
+        let spending = proof.lock_and_consume(ctx, tx).await?;
         let changed = change(ctx, tx, policy.clone()).await?;
         lockout::guard_policy(&site, &policy, ctx, tx).await?;
         Ok::<_, Problem>(changed.with(spending.events()?))

@@ -68,7 +68,7 @@ impl Deliveries {
             seen: Arc::new(DeliveryObserver { elsewhere: elsewhere.clone() }),
             env: Arc::clone(&self.env),
             limits,
-            news: self.store.news().clone(),
+            news: self.store.wakeups().clone(),
             heard: heard.clone(),
         };
         let beside = async {
@@ -82,7 +82,7 @@ impl Deliveries {
 
     /// Notifies delivering instances of commits on this instance, which does not deliver itself.
     pub(crate) async fn notify(&self) {
-        self.store.relay(self.store.news(), &Wakeups::default()).await;
+        self.store.relay(self.store.wakeups(), &Wakeups::default()).await;
     }
 
     /// Stops sending; [`Deliveries::run`] then returns.

@@ -151,7 +151,7 @@ impl UserStore for Tx {
         let query =
             users::table.find((self.tenant.as_str(), id.as_str())).filter(users::deleted_at.is_null());
         let row: Option<UserRow> = lock!(self, for_update, first, query.select(UserRow::as_select()))?;
-        self.held = row.as_ref().map(|row| row.id.clone());
+        self.locked_user = row.as_ref().map(|row| row.id.clone());
         self.with_groups(row).await
     }
 
@@ -201,7 +201,7 @@ impl UserStore for Tx {
             id: after.id.to_string(),
             changes: UserChanges::between(before, after)?,
         };
-        if self.held.as_deref() == Some(after.id.as_str()) {
+        if self.locked_user.as_deref() == Some(after.id.as_str()) {
             // The row is locked and exists, so the update may be flushed together with the audit entries.
             self.db.later(Row::User(Box::new(update)))?;
         } else if change!(self, c => update_user!(update, c))? != 1 {
@@ -228,7 +228,7 @@ impl UserStore for Tx {
     async fn delete_user(&mut self, user: &User, at: Timestamp) -> StoreResult<()> {
         let row =
             users::table.find((self.tenant.as_str(), user.id.as_str())).filter(users::deleted_at.is_null());
-        self.held = None;
+        self.locked_user = None;
         let gone = (
             users::deleted_at.eq(at.naive()),
             users::active.eq(false),

@@ -110,7 +110,7 @@ pub(crate) async fn put_attestation_policy(
     let impact = impact_of(&call, &policy).await?;
     let site = call.site.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let spending = proof.consume_alone(ctx, tx).await?;
+        let spending = proof.lock_and_consume(ctx, tx).await?;
         let lockout = Lockout::before(&site, ctx, tx).await?;
         let changed = attestation::set(tx, policy).await?;
         lockout.after(ctx, tx).await?;

@@ -208,7 +208,7 @@ pub(crate) async fn put_network_policy(
     let by = by(call.ctx(), &call.request, &acknowledge)?;
     let settings = Settings { mode, enforcement, admin_bypass };
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let spending = proof.consume_alone(ctx, tx).await?;
+        let spending = proof.lock_and_consume(ctx, tx).await?;
         let changed = change(ctx, tx, by, settings).await?;
         let rules = tx.network_rules().await?;
         Ok::<_, Problem>(changed.with(spending.events()?).map(|settings| (settings, rules)))

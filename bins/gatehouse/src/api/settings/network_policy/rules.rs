@@ -62,7 +62,7 @@ pub(crate) async fn add_network_rule(
 ) -> Answer {
     let RuleBody { cidr, label } = body.0;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let spending = proof.consume_alone(ctx, tx).await?;
+        let spending = proof.lock_and_consume(ctx, tx).await?;
         let rule = netpolicy::add(ctx, tx, &cidr, &label).await?;
         let event = Event::new(rule.id.as_str(), &NetworkRuleAdded { cidr: rule.cidr.to_string() });
         Ok::<_, Problem>(Audited::new(rule, event).with(spending.events()?))
@@ -91,7 +91,7 @@ pub(crate) async fn rename_network_rule(
     let id: RuleId = call.id()?;
     let label = body.0.label;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let spending = proof.consume_alone(ctx, tx).await?;
+        let spending = proof.lock_and_consume(ctx, tx).await?;
         let (rule, changed) = netpolicy::rename(tx, &id, &label).await?;
         let mut events = spending.events()?;
         if changed {
@@ -129,7 +129,7 @@ pub(crate) async fn remove_network_rule(
     let by = by(call.ctx(), &call.request, &[])?;
     let id: RuleId = call.id()?;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let spending = proof.consume_alone(ctx, tx).await?;
+        let spending = proof.lock_and_consume(ctx, tx).await?;
         let rule = netpolicy::remove(tx, by, &id).await?;
         let event = Event::new(rule.id.as_str(), &NetworkRuleRemoved { cidr: rule.cidr.to_string() });
         Ok::<_, Problem>(Audited::new((), event).with(spending.events()?))

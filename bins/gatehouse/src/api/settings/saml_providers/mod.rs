@@ -98,7 +98,7 @@ pub(crate) async fn create_saml_provider(
     let id = ProviderId::new(call.env(), call.tenant());
     let key = new_key(&call, &id).await?;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let spending = proof.consume_alone(ctx, tx).await?;
+        let spending = proof.lock_and_consume(ctx, tx).await?;
         let made = saml_sp::create(ctx, tx, New { id, key, change, known }).await?;
         let (around, event) = (ProviderContext::of(tx).await?, provider_created(&made));
         Ok::<_, Problem>(Audited::new((made, around), event).with(spending.events()?))
@@ -154,7 +154,7 @@ pub(crate) async fn put_saml_provider(
     };
     let site = call.site.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let spending = proof.consume_alone(ctx, tx).await?;
+        let spending = proof.lock_and_consume(ctx, tx).await?;
         // Lock the connection before the tenant, as a sign-in does.
         tx.provider(&id).await?;
         let lockout = Lockout::before(&site, ctx, tx).await?;
@@ -186,7 +186,7 @@ pub(crate) async fn delete_saml_provider(
 ) -> Answer {
     let (id, site) = (call.id()?, call.site.clone());
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let spending = proof.consume_alone(ctx, tx).await?;
+        let spending = proof.lock_and_consume(ctx, tx).await?;
         // Lock the connection before the tenant, as a sign-in does.
         tx.provider(&id).await?;
         let lockout = Lockout::before(&site, ctx, tx).await?;

@@ -45,7 +45,7 @@ pub(crate) async fn rotate_saml_certificate(
     }
     let key = new_key(&call, &id).await?;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let spending = proof.consume_alone(ctx, tx).await?;
+        let spending = proof.lock_and_consume(ctx, tx).await?;
         let provider = saml_sp::start_rotation(ctx, tx, &id, key).await?;
         let (around, event) = (ProviderContext::of(tx).await?, rotation_started(&provider));
         Ok::<_, Problem>(Audited::new((provider, around), event).with(spending.events()?))
@@ -73,7 +73,7 @@ pub(crate) async fn complete_saml_rotation(
 ) -> Answer {
     let id = call.id()?;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let spending = proof.consume_alone(ctx, tx).await?;
+        let spending = proof.lock_and_consume(ctx, tx).await?;
         let provider = saml_sp::complete_rotation(ctx, tx, &id).await?;
         let (around, event) = (ProviderContext::of(tx).await?, rotation_completed(&provider));
         Ok::<_, Problem>(Audited::new((provider, around), event).with(spending.events()?))

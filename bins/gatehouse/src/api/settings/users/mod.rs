@@ -33,7 +33,7 @@ use gate::{
     body::{Json, answer},
     errors::Problem,
     permissions::{Administer, AdministerInPerson},
-    step_up::{ConsumedStepUp, IfAsked, StepUp, UserAdminChange},
+    step_up::{ConsumedStepUp, OptionalStepUp, StepUp, UserAdminChange},
 };
 
 /// A user, as administrators see them.
@@ -158,7 +158,7 @@ pub(crate) async fn list_settings_users(call: Call<Administer>, query: Page) -> 
 #[post("/api/settings/users")]
 pub(crate) async fn invite_user(
     call: Call<Administer>,
-    proof: IfAsked<UserAdminChange>,
+    proof: OptionalStepUp<UserAdminChange>,
     body: Result<Json<InviteBody>, Problem>,
 ) -> Answer {
     if call.site.mail.is_none() && !call.caller().has_session() {
@@ -175,7 +175,7 @@ pub(crate) async fn invite_user(
     let sent = call.site.mail.is_some();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let spending =
-            if role == Role::Admin { proof.consume_alone(ctx, tx).await? } else { ConsumedStepUp::none() };
+            if role == Role::Admin { proof.lock_and_consume(ctx, tx).await? } else { ConsumedStepUp::none() };
         let person = directory::create_person(ctx, tx, NewPerson { email, role, display_name }).await?;
         let mut events = spending.events()?;
         let link = sign_in::reset::issue_link(ctx, tx, &person, LinkKind::Invitation).await?;
@@ -221,7 +221,7 @@ pub(crate) async fn get_settings_user(call: Call<Administer>) -> Answer {
 #[patch("/api/settings/users/{id}")]
 pub(crate) async fn patch_settings_user(
     call: Call<Administer>,
-    proof: IfAsked<UserAdminChange>,
+    proof: OptionalStepUp<UserAdminChange>,
     body: Json<UserBody>,
 ) -> Answer {
     let changes = body.0.read()?;
@@ -299,7 +299,7 @@ pub(crate) async fn delete_settings_user(
     let id: UserId = call.id()?;
     let site = call.site.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let spending = proof.consume_about(ctx, tx, &id).await?;
+        let spending = proof.lock_both_and_consume(ctx, tx, &id).await?;
         let person = directory::find_person(tx, &id).await?;
         let lockout = Lockout::before_act_on(&person, &site, ctx, tx).await?;
         directory::delete_person(ctx, tx, &person).await?;

@@ -65,7 +65,7 @@ pub(crate) async fn reset_user_password(
     let sent = call.site.mail.is_some();
     let site = call.site.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let spending = proof.consume_about(ctx, tx, &id).await?;
+        let spending = proof.lock_both_and_consume(ctx, tx, &id).await?;
         let person = directory::find_person(tx, &id).await?;
         let lockout = Lockout::before_act_on(&person, &site, ctx, tx).await?;
         let done = reset::reset_password(ctx, tx, &id, sent).await?;
@@ -98,7 +98,7 @@ pub(crate) async fn reset_user_factors(
     let id: UserId = call.id()?;
     let site = call.site.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let spending = proof.consume_about(ctx, tx, &id).await?;
+        let spending = proof.lock_both_and_consume(ctx, tx, &id).await?;
         let person = directory::find_person(tx, &id).await?;
         let lockout = Lockout::before_act_on(&person, &site, ctx, tx).await?;
         let done = reset::reset_factors(ctx, tx, &id).await?;

@@ -92,7 +92,7 @@ pub(crate) async fn delete_saml_subject(
     let user: UserId = user.parse().map_err(|_| Problem::not_found())?;
     let provider: ProviderId = provider.parse().map_err(|_| Problem::not_found())?;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let spending = proof.consume_about(ctx, tx, &user).await?;
+        let spending = proof.lock_both_and_consume(ctx, tx, &user).await?;
         let pinned = tx.pinned_subjects(&user).await?.into_iter().find(|one| one.provider == provider);
         let pinned = pinned.ok_or_else(Problem::not_found)?;
         if !tx.unpin_subject(&provider, &user).await? {

@@ -63,7 +63,7 @@ pub(crate) async fn rotate_webhook_secret(
     let id = call.id()?;
     let (overlap_hours, keys) = (body.0.overlap_hours, call.site.pipeline.keys.webhooks());
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let spending = proof.consume_alone(ctx, tx).await?;
+        let spending = proof.lock_and_consume(ctx, tx).await?;
         let (rotated, secret) = webhooks::rotate(ctx, tx, &keys, &id, overlap_hours).await?;
         let data = WebhookSecretRotated { generation: rotated.secrets.current.number, overlap_hours };
         let event = Event::new(id.as_str(), &data);
@@ -91,7 +91,7 @@ pub(crate) async fn complete_webhook_rotation(
 ) -> Answer {
     let id = call.id()?;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let spending = proof.consume_alone(ctx, tx).await?;
+        let spending = proof.lock_and_consume(ctx, tx).await?;
         let completed = webhooks::complete_rotation(ctx, tx, &id).await?;
         let data = WebhookRotationCompleted { generation: completed.secrets.current.number };
         Ok::<_, Problem>(Audited::new(completed, Event::new(id.as_str(), &data)).with(spending.events()?))

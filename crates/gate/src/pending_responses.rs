@@ -30,9 +30,9 @@ const PIECE: usize = 32 * 1024;
 pub(crate) const MEMORY: usize = 128 * 1024 * 1024;
 
 /// Large responses that are not sent yet.
-pub(crate) struct PendingAnswers {
+pub(crate) struct PendingResponses {
     memory: usize,
-    held: Mutex<PendingBytes>,
+    pending: Mutex<PendingBytes>,
     meter: UnsentMeter,
     cut: EventTally,
 }
@@ -48,10 +48,10 @@ struct PendingBytes {
 #[derive(Default)]
 struct Address {
     bytes: usize,
-    answers: BTreeMap<u64, PendingAnswer>,
+    responses: BTreeMap<u64, PendingResponse>,
 }
 
-struct PendingAnswer {
+struct PendingResponse {
     size: usize,
     rest: Shared,
 }
@@ -64,12 +64,12 @@ pub(crate) fn is_large(body: &BoxBody) -> bool {
 /// The content of a response; `None` once it was dropped.
 type Shared = Arc<Mutex<Option<Bytes>>>;
 
-impl PendingAnswers {
+impl PendingResponses {
     /// Creates an account of this many bytes.
     pub(crate) fn new(memory: usize) -> Arc<Self> {
         Arc::new(Self {
             memory,
-            held: Mutex::default(),
+            pending: Mutex::default(),
             meter: UnsentMeter::new(),
             cut: EventTally::default(),
         })
@@ -83,34 +83,34 @@ impl PendingAnswers {
         }
     }
 
-    fn track(self: &Arc<Self>, address: Arc<str>, bytes: Bytes) -> Answer {
+    fn track(self: &Arc<Self>, address: Arc<str>, bytes: Bytes) -> TrackedBody {
         let size = bytes.len();
         let rest = Arc::new(Mutex::new(Some(bytes)));
-        let mut held = lock(&self.held);
-        while held.bytes + size > self.memory && held.drop_one(&address, size) {
+        let mut pending = lock(&self.pending);
+        while pending.bytes + size > self.memory && pending.drop_one(&address, size) {
             self.meter.cut();
             if let Some(answers) = self.cut.add() {
                 tracing::warn!(answers, "dropped responses that clients did not read, to free memory");
             }
         }
-        let id = held.add(&address, PendingAnswer { size, rest: Arc::clone(&rest) });
-        drop(held);
-        Answer { unsent: Arc::clone(self), address, id, size, sent: 0, rest }
+        let id = pending.add(&address, PendingResponse { size, rest: Arc::clone(&rest) });
+        drop(pending);
+        TrackedBody { unsent: Arc::clone(self), address, id, size, sent: 0, rest }
     }
 
     /// Updates the gauge.
     pub(crate) fn measure(&self) {
-        self.meter.measure(lock(&self.held).bytes);
+        self.meter.measure(lock(&self.pending).bytes);
     }
 }
 
 impl PendingBytes {
-    fn add(&mut self, address: &Arc<str>, answer: PendingAnswer) -> u64 {
+    fn add(&mut self, address: &Arc<str>, response: PendingResponse) -> u64 {
         self.next_id += 1;
-        self.bytes += answer.size;
+        self.bytes += response.size;
         let of_address = self.addresses.entry(Arc::clone(address)).or_default();
-        of_address.bytes += answer.size;
-        of_address.answers.insert(self.next_id, answer);
+        of_address.bytes += response.size;
+        of_address.responses.insert(self.next_id, response);
         self.next_id
     }
 
@@ -124,27 +124,27 @@ impl PendingBytes {
         let is_newcomer = !self.addresses.contains_key(new);
         let loser = if is_newcomer || address.bytes > of_new { most } else { new };
         let loser = Arc::clone(loser);
-        let oldest = self.addresses.get(&loser).and_then(|address| address.answers.keys().next().copied());
+        let oldest = self.addresses.get(&loser).and_then(|address| address.responses.keys().next().copied());
         oldest
             .and_then(|id| self.remove(&loser, id))
-            .is_some_and(|answer| lock(&answer.rest).take().is_some())
+            .is_some_and(|response| lock(&response.rest).take().is_some())
     }
 
-    fn remove(&mut self, address: &Arc<str>, id: u64) -> Option<PendingAnswer> {
+    fn remove(&mut self, address: &Arc<str>, id: u64) -> Option<PendingResponse> {
         let of_address = self.addresses.get_mut(address)?;
-        let answer = of_address.answers.remove(&id)?;
-        of_address.bytes -= answer.size;
-        self.bytes -= answer.size;
-        if of_address.answers.is_empty() {
+        let response = of_address.responses.remove(&id)?;
+        of_address.bytes -= response.size;
+        self.bytes -= response.size;
+        if of_address.responses.is_empty() {
             self.addresses.remove(address);
         }
-        Some(answer)
+        Some(response)
     }
 }
 
 /// A response that is sent in pieces.
-struct Answer {
-    unsent: Arc<PendingAnswers>,
+struct TrackedBody {
+    unsent: Arc<PendingResponses>,
     address: Arc<str>,
     id: u64,
     size: usize,
@@ -157,7 +157,7 @@ struct Answer {
 #[error("the client did not read the response, and its memory was needed")]
 struct Evicted;
 
-impl MessageBody for Answer {
+impl MessageBody for TrackedBody {
     type Error = Evicted;
 
     fn size(&self) -> BodySize {
@@ -180,9 +180,9 @@ impl MessageBody for Answer {
     }
 }
 
-impl Drop for Answer {
+impl Drop for TrackedBody {
     fn drop(&mut self) {
-        lock(&self.unsent.held).remove(&self.address, self.id);
+        lock(&self.unsent.pending).remove(&self.address, self.id);
     }
 }
 
@@ -216,12 +216,12 @@ impl UnsentMeter {
 mod tests {
     use super::*;
 
-    fn answer(unsent: &Arc<PendingAnswers>, address: &str, size: usize) -> Answer {
+    fn body(unsent: &Arc<PendingResponses>, address: &str, size: usize) -> TrackedBody {
         unsent.track(address.into(), Bytes::from(vec![7; size]))
     }
 
-    fn next(answer: &mut Answer) -> Option<Result<Bytes, Evicted>> {
-        match Pin::new(answer).poll_next(&mut Context::from_waker(std::task::Waker::noop())) {
+    fn next(body: &mut TrackedBody) -> Option<Result<Bytes, Evicted>> {
+        match Pin::new(body).poll_next(&mut Context::from_waker(std::task::Waker::noop())) {
             Poll::Ready(piece) => piece,
             Poll::Pending => panic!("the body is never pending"),
         }
@@ -229,57 +229,57 @@ mod tests {
 
     #[test]
     fn response_is_sent_in_pieces_and_then_released() {
-        let unsent = PendingAnswers::new(MEMORY);
-        let mut answer = answer(&unsent, "a", 2 * PIECE + 1);
+        let unsent = PendingResponses::new(MEMORY);
+        let mut body = body(&unsent, "a", 2 * PIECE + 1);
         let mut sizes = Vec::new();
-        while let Some(piece) = next(&mut answer) {
+        while let Some(piece) = next(&mut body) {
             sizes.push(piece.unwrap().len());
         }
         assert_eq!(sizes, [PIECE, PIECE, 1]);
-        assert_eq!(lock(&unsent.held).bytes, 2 * PIECE + 1);
-        drop(answer);
-        let held = lock(&unsent.held);
-        assert_eq!((held.bytes, held.addresses.len()), (0, 0));
+        assert_eq!(lock(&unsent.pending).bytes, 2 * PIECE + 1);
+        drop(body);
+        let pending = lock(&unsent.pending);
+        assert_eq!((pending.bytes, pending.addresses.len()), (0, 0));
     }
 
     #[test]
     fn address_using_the_most_loses_its_oldest_response() {
-        let unsent = PendingAnswers::new(10 * PIECE);
-        let mut of_others = answer(&unsent, "other", 2 * PIECE);
-        let mut held: Vec<_> = (0..8).map(|_| answer(&unsent, "attacker", PIECE)).collect();
+        let unsent = PendingResponses::new(10 * PIECE);
+        let mut of_others = body(&unsent, "other", 2 * PIECE);
+        let mut bodies: Vec<_> = (0..8).map(|_| body(&unsent, "attacker", PIECE)).collect();
         // Another client is served, and the attacker loses its oldest response.
-        let mut new = answer(&unsent, "new", PIECE);
-        assert!(matches!(next(&mut held[0]), Some(Err(Evicted))));
-        assert!(matches!(next(&mut held[1]), Some(Ok(_))));
+        let mut new = body(&unsent, "new", PIECE);
+        assert!(matches!(next(&mut bodies[0]), Some(Err(Evicted))));
+        assert!(matches!(next(&mut bodies[1]), Some(Ok(_))));
         // The attacker's next response replaces one of its own.
-        held.push(answer(&unsent, "attacker", PIECE));
-        assert!(matches!(next(&mut held[1]), Some(Err(Evicted))));
+        bodies.push(body(&unsent, "attacker", PIECE));
+        assert!(matches!(next(&mut bodies[1]), Some(Err(Evicted))));
         assert!(matches!((next(&mut of_others), next(&mut new)), (Some(Ok(_)), Some(Ok(_)))));
-        assert_eq!(lock(&unsent.held).bytes, 10 * PIECE);
-        held.clear();
-        assert_eq!(lock(&unsent.held).bytes, 3 * PIECE);
+        assert_eq!(lock(&unsent.pending).bytes, 10 * PIECE);
+        bodies.clear();
+        assert_eq!(lock(&unsent.pending).bytes, 3 * PIECE);
     }
 
     #[test]
     fn many_addresses_with_one_response_each_stay_within_the_memory() {
-        let unsent = PendingAnswers::new(10 * PIECE);
-        let held: Vec<_> = (0..50).map(|one| answer(&unsent, &format!("address {one}"), PIECE)).collect();
-        assert_eq!(lock(&unsent.held).bytes, 10 * PIECE);
+        let unsent = PendingResponses::new(10 * PIECE);
+        let bodies: Vec<_> = (0..50).map(|one| body(&unsent, &format!("address {one}"), PIECE)).collect();
+        assert_eq!(lock(&unsent.pending).bytes, 10 * PIECE);
         // A response that is larger than that of every other address.
-        let mut large = answer(&unsent, "large", 9 * PIECE);
-        assert!(lock(&unsent.held).bytes <= 10 * PIECE && matches!(next(&mut large), Some(Ok(_))));
-        drop(held);
-        assert_eq!(lock(&unsent.held).bytes, 9 * PIECE);
+        let mut large = body(&unsent, "large", 9 * PIECE);
+        assert!(lock(&unsent.pending).bytes <= 10 * PIECE && matches!(next(&mut large), Some(Ok(_))));
+        drop(bodies);
+        assert_eq!(lock(&unsent.pending).bytes, 9 * PIECE);
     }
 
     #[test]
     fn response_larger_than_the_memory_is_kept_if_none_can_be_dropped() {
-        let unsent = PendingAnswers::new(0);
+        let unsent = PendingResponses::new(0);
         let size = usize::try_from(SMALL).unwrap();
         assert!(!is_large(&BoxBody::new(vec![7; size])));
         let large = BoxBody::new(vec![7; size + 1]);
         assert!(is_large(&large));
         let body = unsent.count("a".into(), large);
-        assert_eq!((body.size(), lock(&unsent.held).bytes), (BodySize::Sized(SMALL + 1), size + 1));
+        assert_eq!((body.size(), lock(&unsent.pending).bytes), (BodySize::Sized(SMALL + 1), size + 1));
     }
 }
