@@ -40,7 +40,7 @@ const IDLE: Duration = Duration::from_secs(90);
 /// File descriptors reserved for other uses: databases, mail, webhooks, logs.
 const OTHER_FILES: u64 = 512;
 /// Maximum number of open connections, however many files the process may open.
-const MOST: usize = 16_384;
+const MAX_CONNECTIONS: usize = 16_384;
 
 /// Why the server closed a connection, also a metric label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -290,7 +290,7 @@ fn most_open() -> usize {
     }
     let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
     let connections = files.saturating_sub(OTHER_FILES) / 2;
-    usize::try_from(connections).unwrap_or(usize::MAX).clamp(64, MOST)
+    usize::try_from(connections).unwrap_or(usize::MAX).clamp(64, MAX_CONNECTIONS)
 }
 
 /// Metrics of connections.

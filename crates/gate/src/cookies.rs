@@ -68,7 +68,7 @@ pub fn add(
         .same_site(same_site)
         .secure(is_secure)
         .finish();
-    answer.add_cookie(&cookie).map_err(Problem::unforeseen)
+    answer.add_cookie(&cookie).map_err(Problem::unexpected)
 }
 
 fn add_session_cookie(

@@ -159,19 +159,19 @@ impl std::ops::Deref for StepUpKeys {
 /// The current keys that seal private keys of identity provider connections.
 pub struct ProviderKeys(Arc<Current>);
 
-fn place_of(provider: &ProviderId) -> Vec<u8> {
+fn seal_context(provider: &ProviderId) -> Vec<u8> {
     ["saml key", provider.as_str()].join("\0").into_bytes()
 }
 
 impl SealKey for ProviderKeys {
     fn seal(&self, provider: &ProviderId, private: &Secret<Vec<u8>>) -> Result<String, KeyError> {
-        let sealed = self.0.saml.seal(&SystemEnv::default(), &place_of(provider), private.expose());
+        let sealed = self.0.saml.seal(&SystemEnv::default(), &seal_context(provider), private.expose());
         Ok(BASE64URL_NOPAD.encode(&sealed.ok_or(KeyError("encrypted: there is no master key"))?))
     }
 
     fn open(&self, provider: &ProviderId, sealed: &str) -> Result<Secret<Vec<u8>>, KeyError> {
         let bytes = BASE64URL_NOPAD.decode(sealed.as_bytes()).ok();
-        let opened = bytes.and_then(|bytes| self.0.saml.open(&place_of(provider), &bytes));
+        let opened = bytes.and_then(|bytes| self.0.saml.open(&seal_context(provider), &bytes));
         opened.ok_or(KeyError("decrypted: the master key that encrypted it is missing"))
     }
 }

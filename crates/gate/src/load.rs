@@ -26,14 +26,14 @@ use super::{
 /// How long a load above the sustained limit counts as a burst, which is accepted.
 const BURST: Duration = Duration::from_millis(100);
 /// How long after a rejection no burst is accepted, in milliseconds.
-const TENSE: u64 = 1000;
+const NO_BURST: u64 = 1000;
 /// The sustained limit is this fraction of the limit (1/8), so that accepted requests are answered quickly.
 const SUSTAINED: usize = 8;
 
 /// Delay before a rejection.
 const PAUSE: Duration = Duration::from_millis(100);
 /// Rejections that may be delayed at the same time, as a multiple of the limit. More are sent at once.
-const REFUSING: usize = 16;
+const DELAYED_REJECTIONS: usize = 16;
 
 /// Requests that may wait for something other than storage or their client, as a multiple of the limit.
 const WAITING: usize = 4;
@@ -48,7 +48,7 @@ pub struct Load {
     /// Milliseconds from the server's start to the last moment of low load.
     calm: AtomicU64,
     /// Milliseconds from the server's start until which a rejection is remembered.
-    tense_until: AtomicU64,
+    no_burst_until: AtomicU64,
     /// Requests that are not answered yet.
     answering: AtomicUsize,
     /// Requests that hold a slot.
@@ -98,7 +98,7 @@ impl Load {
         Arc::new(Self {
             limit,
             calm: AtomicU64::new(0),
-            tense_until: AtomicU64::new(0),
+            no_burst_until: AtomicU64::new(0),
             answering: AtomicUsize::new(0),
             working: AtomicUsize::new(0),
             waiting: AtomicUsize::new(0),
@@ -124,7 +124,9 @@ impl Load {
     /// uses capacity that accepted requests need.
     pub(crate) async fn before_refusal(self: &Arc<Self>) {
         let _refusing = PendingRefusal(Arc::clone(self));
-        if self.refusing.fetch_add(1, Ordering::AcqRel) < self.limit * REFUSING && !self.is_draining() {
+        if self.refusing.fetch_add(1, Ordering::AcqRel) < self.limit * DELAYED_REJECTIONS
+            && !self.is_draining()
+        {
             sleep(PAUSE).await;
         }
     }
@@ -152,7 +154,7 @@ impl Load {
 
     fn refuse(&self) {
         self.meter.refused.increment(1);
-        self.tense_until.store(self.millis() + TENSE, Ordering::Relaxed);
+        self.no_burst_until.store(self.millis() + NO_BURST, Ordering::Relaxed);
         if let Some(refused) = self.refusals.add() {
             tracing::warn!(refused, limit = self.limit, "overloaded: rejecting requests with 503");
         }
@@ -164,7 +166,7 @@ impl Load {
         let sustained = (self.limit / SUSTAINED).max(1);
         let now = self.millis();
         // Rejected clients retry, so the load is not low between two waves of retries.
-        if now < self.tense_until.load(Ordering::Relaxed) {
+        if now < self.no_burst_until.load(Ordering::Relaxed) {
             return sustained;
         }
         if working <= sustained / 2 {

@@ -87,7 +87,7 @@ impl PendingResponses {
         let size = bytes.len();
         let rest = Arc::new(Mutex::new(Some(bytes)));
         let mut pending = lock(&self.pending);
-        while pending.bytes + size > self.memory && pending.drop_one(&address, size) {
+        while pending.bytes + size > self.memory && pending.drop_oldest(&address, size) {
             self.meter.cut();
             if let Some(answers) = self.cut.add() {
                 tracing::warn!(answers, "dropped responses that clients did not read, to free memory");
@@ -116,13 +116,13 @@ impl PendingBytes {
 
     /// Drops the oldest response of the address that uses the most, counting the new one of `size` bytes. An address
     /// whose only response is the new one keeps it: another address loses its oldest. Returns `false` if there is none.
-    fn drop_one(&mut self, new: &Arc<str>, size: usize) -> bool {
+    fn drop_oldest(&mut self, new: &Arc<str>, size: usize) -> bool {
         let of_new = self.addresses.get(new).map_or(0, |address| address.bytes) + size;
         let Some((most, address)) = self.addresses.iter().max_by_key(|(_, address)| address.bytes) else {
             return false;
         };
-        let is_newcomer = !self.addresses.contains_key(new);
-        let loser = if is_newcomer || address.bytes > of_new { most } else { new };
+        let is_new_address = !self.addresses.contains_key(new);
+        let loser = if is_new_address || address.bytes > of_new { most } else { new };
         let loser = Arc::clone(loser);
         let oldest = self.addresses.get(&loser).and_then(|address| address.responses.keys().next().copied());
         oldest

@@ -223,7 +223,7 @@ impl Server {
     /// asks clients to close their connections, but still accepts requests. SIGINT, or a second SIGTERM, skips this.
     pub async fn serve(self, closing: fn(), finish: impl AsyncFnOnce()) -> io::Result<()> {
         let Self { running, metrics, pipeline, upkeep, entering, end, .. } = self;
-        let keeping_up = tokio::spawn({
+        let refreshing = tokio::spawn({
             let upkeep = upkeep.clone();
             async move { upkeep.run().await }
         });
@@ -237,7 +237,7 @@ impl Server {
             (handle, tokio::spawn(metrics))
         });
         let served = serve_and_end(running, &pipeline, &entering, end, closing).await;
-        keeping_up.abort();
+        refreshing.abort();
         upkeep.flush().await;
         // Not aborted, so that entries it has already taken are written.
         ending.cancel();

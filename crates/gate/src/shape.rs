@@ -60,7 +60,7 @@ impl Shape {
     pub(crate) fn of(request: &HttpRequest) -> Self {
         match Area::of(request.path()) {
             Area::Scim => Self::Scim,
-            Area::Pages if takes_html(request) => match request.app_data::<ProblemPage>() {
+            Area::Pages if accepts_html(request) => match request.app_data::<ProblemPage>() {
                 Some(page) => {
                     let target = request.uri().path_and_query().map_or("/", |target| target.as_str());
                     Self::Page { target: target.to_owned(), page: *page }
@@ -81,7 +81,7 @@ impl Shape {
 }
 
 /// Returns whether the client accepts HTML.
-fn takes_html(request: &HttpRequest) -> bool {
+fn accepts_html(request: &HttpRequest) -> bool {
     let accept = request.headers().get(header::ACCEPT).and_then(|accept| accept.to_str().ok());
     accept.is_some_and(|accept| accept.contains("text/html"))
 }

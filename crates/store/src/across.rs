@@ -27,7 +27,7 @@ impl Across {
     }
 
     /// Returns an error if PostgreSQL is a standby or is set to read-only. SQLite always passes.
-    pub(crate) async fn takes_changes(&mut self) -> StoreResult<()> {
+    pub(crate) async fn check_writable(&mut self) -> StoreResult<()> {
         let read_only = diesel::dsl::sql::<diesel::sql_types::Bool>(
             "pg_is_in_recovery() OR current_setting('default_transaction_read_only')::boolean",
         );

@@ -4,7 +4,7 @@ use diesel::result::{DatabaseErrorKind, Error};
 use kernel::StoreError;
 
 /// Texts of errors that may pass if retried. Diesel has no error kind for these.
-const PASSING: [&str; 9] = [
+const TRANSIENT: [&str; 9] = [
     "deadlock detected",
     "canceling statement due to",
     "terminating connection due to",
@@ -30,7 +30,7 @@ pub(crate) fn store_error(error: Error) -> StoreError {
             _,
         )
         | Error::BrokenTransactionManager => StoreError::Unavailable(Box::new(error)),
-        Error::DatabaseError(_, info) if PASSING.iter().any(|words| info.message().contains(words)) => {
+        Error::DatabaseError(_, info) if TRANSIENT.iter().any(|words| info.message().contains(words)) => {
             StoreError::Unavailable(Box::new(error))
         }
         Error::DeserializationError(_) => StoreError::Corrupt(error.to_string()),

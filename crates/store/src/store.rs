@@ -121,14 +121,16 @@ impl Store {
     /// Checks that the database answers and accepts writes.
     pub async fn check(&self) -> StoreResult<()> {
         match &self.0 {
-            Backend::Postgres(postgres) => postgres.across(async |across| across.takes_changes().await).await,
+            Backend::Postgres(postgres) => {
+                postgres.across(async |across| across.check_writable().await).await
+            }
             Backend::Sqlite(sqlite) => sqlite.check().await,
         }
     }
 
     /// Returns whether a started unit of work continues when its future is dropped. On SQLite it runs on a thread of
     /// its own; on PostgreSQL it runs in the future itself.
-    pub fn finishes_alone(&self) -> bool {
+    pub fn continues_when_dropped(&self) -> bool {
         matches!(self.0, Backend::Sqlite(_))
     }
 
@@ -202,7 +204,7 @@ impl Store {
 
     /// Runs a unit of work without a time limit on one snapshot, on a connection of its own. On SQLite it blocks the
     /// calling thread.
-    pub async fn at_one_moment<T, E: From<StoreError>>(
+    pub async fn on_snapshot<T, E: From<StoreError>>(
         &self,
         tenant: TenantId,
         work: impl AsyncFnOnce(&mut Tx) -> Result<T, E>,

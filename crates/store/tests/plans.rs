@@ -423,7 +423,7 @@ async fn what_is_over_goes(store: &Store, env: &Arc<dyn Env>) {
         Ok::<_, StoreError>(Audited::without((), Unaudited::StepTaken))
     };
     store.write(ctx.clone(), keep).await.unwrap();
-    let look = async |across: &mut store::Across| across.saml_over(ctx.now).await;
+    let look = async |across: &mut store::Across| across.expired_saml(ctx.now).await;
     let found = store.across(look).await.unwrap();
     let [over] = <[_; 1]>::try_from(found).unwrap();
     let purge = async move |_: &Ctx, tx: &mut store::Tx| {
@@ -482,7 +482,7 @@ async fn the_log_is_kept(ctx: &Ctx, tx: &mut store::Tx) -> StoreResult<()> {
     }
     assert_eq!(tx.count(ctx.now, ctx.now.plus_millis(1), 100).await?, 100);
     webhooks_are_delivered(ctx, tx).await?;
-    tx.place_of(entries[0].id.as_str()).await?;
+    tx.position_of(entries[0].id.as_str()).await?;
     tx.entry(entries[0].id.as_str()).await?;
     tx.newest_checkpoint().await?;
     inclusion(tx, &mut Nodes::default(), 10, 300).await?;
@@ -551,7 +551,7 @@ async fn webhooks_are_delivered(ctx: &Ctx, tx: &mut store::Tx) -> StoreResult<()
     // A pending attempt is moved forward; for a finished one, a new attempt is created.
     let brought = tx.retry_delivery(ctx, id, first).await?.unwrap();
     assert_eq!(brought.attempt, 2);
-    let past = tx.wanted_of_the_past(&made, (ctx.now, ctx.now.plus_millis(1))).await?;
+    let past = tx.past_events(&made, (ctx.now, ctx.now.plus_millis(1))).await?;
     tx.replay_webhook(ctx, id, past)?;
     tx.hours_of_deliveries(id, ctx.now).await?;
     tx.publish_checkpoint(ctx, ctx.now).await?;

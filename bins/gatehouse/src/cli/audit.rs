@@ -169,7 +169,7 @@ async fn verify_database(
         retired: &said.retired,
     };
     let look = async |tx: &mut Tx| verify(tx, &name, with, checkpoints).await;
-    let found = office.store.at_one_moment::<_, StoreError>(tenant.id, look).await?;
+    let found = office.store.on_snapshot::<_, StoreError>(tenant.id, look).await?;
     let mut seen = format!(
         "{} in the log of {}, root {}\nRehashed {}, purged {}, unsealed {}; compared {}, verified {}",
         counted(found.size, "entry", "entries"),

@@ -79,7 +79,7 @@ pub(crate) async fn developers(site: web::Data<Site>, request: HttpRequest) -> R
     if let Some(page) = site.documents.reference.get() {
         return Ok(page.answer(&request));
     }
-    let page = draw(&site).map_err(Problem::unforeseen)?;
+    let page = draw(&site).map_err(Problem::unexpected)?;
     let page = site.documents.reference.get_or_init(|| Document::new("text/html; charset=utf-8", page).0);
     Ok(page.answer(&request))
 }

@@ -78,7 +78,7 @@ impl Administrator {
 
 /// Renders a page with personal data, which must not be cached.
 pub(crate) fn draw(page: &impl Template) -> Result<HttpResponse, Problem> {
-    let text = page.render().map_err(Problem::unforeseen)?;
+    let text = page.render().map_err(Problem::unexpected)?;
     Ok(HttpResponse::Ok()
         .insert_header((header::CACHE_CONTROL, "no-store"))
         .content_type("text/html; charset=utf-8")

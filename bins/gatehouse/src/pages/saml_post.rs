@@ -29,7 +29,7 @@ pub(crate) fn saml_post(
     fields: &[(&str, &str)],
 ) -> Result<HttpResponse, Problem> {
     let policy = sends_to(action)
-        .ok_or_else(|| Problem::unforeseen("the single sign-on URL of the identity provider is invalid"))?;
+        .ok_or_else(|| Problem::unexpected("the single sign-on URL of the identity provider is invalid"))?;
     let title = format!("Redirecting to {name}");
     let shell = PageFrame::new(site, &title, "saml-post.js");
     let mut answer = draw(&Page { shell, name, action, fields })?;

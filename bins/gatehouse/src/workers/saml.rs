@@ -140,7 +140,7 @@ impl SamlWorker {
         for _ in 0..ROUNDS {
             let now = self.env.now();
             let over =
-                self.store.across(async move |across: &mut Across| across.saml_over(now).await).await?;
+                self.store.across(async move |across: &mut Across| across.expired_saml(now).await).await?;
             if over.is_empty() {
                 break;
             }

@@ -179,7 +179,7 @@ impl Authority {
         tx: &mut Tx,
         found: Option<Credential>,
     ) -> Result<(), Problem> {
-        self.judge(ctx, tx, check_credential(found, ctx.env.now())?, true).await
+        self.check_caller(ctx, tx, check_credential(found, ctx.env.now())?, true).await
     }
 
     /// Checks again at the end of a unit of work. Policies that the unit of work itself has changed are not applied
@@ -191,10 +191,10 @@ impl Authority {
         at_end: CredentialAtCommit,
     ) -> Result<(), Problem> {
         let checked = check_credential(Some(at_end.credential), ctx.env.now())?;
-        self.judge(ctx, tx, checked, !at_end.own_policies).await
+        self.check_caller(ctx, tx, checked, !at_end.own_policies).await
     }
 
-    async fn judge(
+    async fn check_caller(
         &self,
         ctx: &Ctx,
         tx: &mut Tx,

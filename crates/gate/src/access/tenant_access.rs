@@ -17,7 +17,7 @@ use super::{
     authority::{Authority, WorkError},
     gate::Gate,
     request_identity::RequestIdentity,
-    unit_of_work::{Authorization, aside, attempt, finish, write},
+    unit_of_work::{Authorization, attempt, finish, without_slot, write},
 };
 use crate::{
     errors::Problem,
@@ -138,8 +138,8 @@ impl<P: Permission> Access<P> {
     }
 
     /// Awaits something other than storage or the client, without holding the request's slot.
-    pub async fn aside<T>(&self, waiting: impl Future<Output = T>) -> Result<T, Problem> {
-        Ok(aside(self.slot.as_ref(), waiting).await?)
+    pub async fn without_slot<T>(&self, waiting: impl Future<Output = T>) -> Result<T, Problem> {
+        Ok(without_slot(self.slot.as_ref(), waiting).await?)
     }
 
     /// Returns an error if the caller may no longer act, for work that continues after the response has begun.
@@ -161,7 +161,7 @@ impl<P: Permission> Access<P> {
     ) -> Result<T, WorkError<E>> {
         let (gate, tenant) = (self.gate.clone(), self.ctx.tenant.clone());
         let work = self.authorized(work);
-        if gate.store.finishes_alone() {
+        if gate.store.continues_when_dropped() {
             return gate.store.read(tenant, work).await;
         }
         let slot = self.slot.as_ref().and_then(RequestSlot::work_slot);
@@ -192,7 +192,7 @@ impl<P: Permission> Access<P> {
         work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<T, E> + Send + 'static,
     ) -> Result<T, WorkError<E>> {
         let run = self.gate.store.scan(self.ctx.tenant.clone(), self.authorized(work));
-        aside(self.slot.as_ref(), Box::pin(run)).await?
+        without_slot(self.slot.as_ref(), Box::pin(run)).await?
     }
 
     /// Runs `work`, which must not write, as an indexed read or as a scan, depending on `cost`.
@@ -230,7 +230,7 @@ impl<P: WritePermission> Access<P> {
         work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Audited<T>, E> + Send + 'static,
     ) -> Result<T, WorkError<E>> {
         let turn = self.gate.store.large_change(&self.ctx.tenant);
-        let turn = aside(self.slot.as_ref(), turn).await??;
+        let turn = without_slot(self.slot.as_ref(), turn).await??;
         self.write(async move |ctx: &Ctx, tx: &mut Tx| {
             let _turn = turn;
             work(ctx, tx).await

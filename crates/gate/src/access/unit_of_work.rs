@@ -16,7 +16,10 @@ use crate::{
 };
 
 /// Awaits something other than storage or the client, without holding the request's slot.
-pub(crate) async fn aside<T>(slot: Option<&RequestSlot>, waiting: impl Future<Output = T>) -> StoreResult<T> {
+pub(crate) async fn without_slot<T>(
+    slot: Option<&RequestSlot>,
+    waiting: impl Future<Output = T>,
+) -> StoreResult<T> {
     let too_many = || StoreError::Unavailable("too many requests are waiting".into());
     match slot {
         Some(slot) => slot.yielded(waiting).await.ok_or_else(too_many),
@@ -51,10 +54,10 @@ pub(crate) async fn write<T: Send + 'static, E: Failure>(
     by: Option<Authorization<E>>,
     work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Audited<T>, E> + Send + 'static,
 ) -> Result<T, E> {
-    let runs_alone = gate.store.finishes_alone();
+    let is_detached = gate.store.continues_when_dropped();
     let credential = by.as_ref().map(|by| by.authority.key().clone());
     let authorized = async move |ctx: &Ctx, tx: &mut Tx| {
-        let decides_first = runs_alone || by.as_ref().is_some_and(|by| !by.authority.decides_last);
+        let decides_first = is_detached || by.as_ref().is_some_and(|by| !by.authority.decides_last);
         if let Some(by) = by.as_ref().filter(|_| decides_first) {
             by.decide(ctx, tx).await?;
         }
@@ -75,7 +78,7 @@ pub(crate) async fn write<T: Send + 'static, E: Failure>(
         }
         Ok::<_, E>(Audited::without((value, codes), Unaudited::Entered))
     };
-    let (value, codes) = if runs_alone {
+    let (value, codes) = if is_detached {
         Box::pin(gate.store.write_with(ctx, credential, authorized)).await?
     } else {
         finish(slot.and_then(RequestSlot::work_slot), async move {

@@ -14,7 +14,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use super::{
     gate::Gate,
     request_identity::{RequestOrigin, user_agent},
-    unit_of_work::{aside, attempt, record_in_background, write},
+    unit_of_work::{attempt, record_in_background, without_slot, write},
 };
 use crate::{cookies, errors::Problem, load::RequestSlot, network::DeniedCaller, pipeline::Pipeline};
 
@@ -113,8 +113,8 @@ impl Visitor {
     }
 
     /// Awaits something other than storage or the client, without holding the request's slot.
-    pub async fn aside<T>(&self, waiting: impl Future<Output = T>) -> Result<T, Problem> {
-        Ok(aside(self.slot.as_ref(), waiting).await?)
+    pub async fn without_slot<T>(&self, waiting: impl Future<Output = T>) -> Result<T, Problem> {
+        Ok(without_slot(self.slot.as_ref(), waiting).await?)
     }
 
     /// Applies the network policy to a user whose first factor is verified. Returns the 403 if it blocks the user,
@@ -137,7 +137,7 @@ impl Visitor {
 
     /// Counts an attempt against these limits, or returns a 429.
     pub async fn attempt(&self, limits: Vec<Limit>) -> Result<(), Problem> {
-        attempt(self.gate.clone(), self.slot.as_ref(), self.nobodys(), limits).await
+        attempt(self.gate.clone(), self.slot.as_ref(), self.ctx_without_tenant(), limits).await
     }
 
     /// Counts an attempt against `limits`, or returns a 429. Then counts one against `others` and returns whether
@@ -151,14 +151,14 @@ impl Visitor {
             }
             Ok::<_, StoreError>(Audited::without((taken, others_allow), Unaudited::AttemptCounted))
         };
-        match self.run(self.nobodys(), work).await? {
+        match self.run(self.ctx_without_tenant(), work).await? {
             (AttemptOutcome::Yes, others_allow) => Ok(others_allow),
             (AttemptOutcome::No { retry_after }, _) => Err(Problem::too_many_attempts(retry_after)),
         }
     }
 
     /// Creates a context without a real tenant, because attempts are counted across tenants.
-    fn nobodys(&self) -> Ctx {
+    fn ctx_without_tenant(&self) -> Ctx {
         self.gate.ctx(TenantId::new(self.env()), Actor::system("sign-in"), &self.arrival)
     }
 

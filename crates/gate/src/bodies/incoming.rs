@@ -30,7 +30,7 @@ use crate::{errors::Problem, load::RequestSlot};
 /// Interval between checks of a body's speed.
 const WINDOW: Duration = Duration::from_secs(5);
 /// Bytes that must arrive per interval: 1 KiB per second.
-const LEAST: usize = 5 * 1024;
+const MIN_BYTES: usize = 5 * 1024;
 
 /// The unread body of a request.
 #[derive(Clone)]
@@ -219,7 +219,9 @@ impl Buffer {
                     arrived += chunk.len();
                     self.push(&chunk)?;
                 }
-                Err(_) if arrived < LEAST || Instant::now() >= last => return Err(BodyRefusal::Slow.into()),
+                Err(_) if arrived < MIN_BYTES || Instant::now() >= last => {
+                    return Err(BodyRefusal::Slow.into());
+                }
                 Err(_) => (window, arrived) = (window + WINDOW, 0),
             }
         }

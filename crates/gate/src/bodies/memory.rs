@@ -17,7 +17,7 @@ use crate::{
 /// Memory of a connection's buffers while its body is pending: 8 KiB to read and 8 KiB to write.
 const CONNECTION: usize = 16 * 1024;
 /// One address may use at most this fraction of the memory: 1/4.
-const ADDRESS_PART: usize = 4;
+const ADDRESS_FRACTION: usize = 4;
 /// The memory of all request bodies.
 pub(crate) struct Bodies {
     shares: Mutex<MemoryShares>,
@@ -28,7 +28,7 @@ pub(crate) struct Bodies {
 impl Bodies {
     /// Creates an account of `memory` bytes, in which one address may have `waiting` pending bodies.
     pub(crate) fn new(memory: usize, waiting: usize) -> Arc<Self> {
-        let shares = MemoryShares::new(memory, memory / ADDRESS_PART, waiting);
+        let shares = MemoryShares::new(memory, memory / ADDRESS_FRACTION, waiting);
         Arc::new(Self {
             shares: Mutex::new(shares),
             meter: BodyMeter::new(memory),

@@ -255,7 +255,7 @@ impl Problem {
     }
 
     /// 500 for an unexpected error, whose cause is logged.
-    pub fn unforeseen(cause: impl fmt::Display) -> Self {
+    pub fn unexpected(cause: impl fmt::Display) -> Self {
         Self::internal().because(&cause)
     }
 

@@ -9,7 +9,7 @@ impl From<saml_sp::ProviderError> for Problem {
         match error {
             Error::Store(error) => error.into(),
             Error::NotFound => Self::not_found(),
-            Error::Key(error) => Self::unforeseen(error),
+            Error::Key(error) => Self::unexpected(error),
             Error::TooMany => Self::new(Code::Conflict, error.to_string()),
             Error::DomainTaken(_) => conflict("DOMAIN_TAKEN"),
             Error::RotationUnderWay => conflict("ROTATION_UNDER_WAY"),

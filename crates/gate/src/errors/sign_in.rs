@@ -25,7 +25,7 @@ impl From<sign_in::Error> for Problem {
                 meter::network_denied(netpolicy::Surface::SignIn.as_str());
                 return network::blocked().with_event_as(&blocked.ctx, blocked.event);
             }
-            Error::OutOfOrder | Error::Internal(_) => return Self::unforeseen(error),
+            Error::OutOfOrder | Error::Internal(_) => return Self::unexpected(error),
             Error::Store(error) => return error.into(),
         };
         Self::new(code, error.to_string())

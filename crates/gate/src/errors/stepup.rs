@@ -12,9 +12,9 @@ impl From<stepup::Error> for Problem {
             stepup::Error::AddressUnknown => Self::invalid_request(format!("address: {error}")),
             stepup::Error::Ceremony(cause) => match cause.downcast::<sign_in::Error>() {
                 Ok(error) => (*error).into(),
-                Err(cause) => Self::unforeseen(cause),
+                Err(cause) => Self::unexpected(cause),
             },
-            stepup::Error::NoKey => Self::unforeseen(error),
+            stepup::Error::NoKey => Self::unexpected(error),
         }
     }
 }

@@ -7,7 +7,7 @@ impl From<webhooks::Error> for Problem {
         match error {
             webhooks::Error::Store(error) => error.into(),
             webhooks::Error::NotFound => Self::not_found(),
-            webhooks::Error::Key(error) => Self::unforeseen(error),
+            webhooks::Error::Key(error) => Self::unexpected(error),
             webhooks::Error::TooMany => Self::new(Code::Conflict, error.to_string()),
             webhooks::Error::RotationUnderWay => {
                 Self::new(Code::Conflict, error.to_string()).reason("ROTATION_UNDER_WAY")

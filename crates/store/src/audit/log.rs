@@ -130,7 +130,7 @@ impl Tx {
     }
 
     /// Returns the position and leaf hash of an entry, if it is sealed.
-    pub async fn place_of(&mut self, id: &str) -> StoreResult<Option<(u64, Hash)>> {
+    pub async fn position_of(&mut self, id: &str) -> StoreResult<Option<(u64, Hash)>> {
         let query = audit_sealed::table
             .filter(audit_sealed::tenant_id.eq(self.tenant.as_str()))
             .filter(audit_sealed::entry_id.eq(id))
@@ -145,7 +145,7 @@ impl Tx {
     }
 
     /// Returns the positions of the entries that are sealed.
-    pub(crate) async fn places_of(&mut self, ids: &[&str]) -> StoreResult<HashMap<String, u64>> {
+    pub(crate) async fn positions_of(&mut self, ids: &[&str]) -> StoreResult<HashMap<String, u64>> {
         let of_tenant = audit_sealed::table.filter(audit_sealed::tenant_id.eq(self.tenant.as_str()));
         let columns = (audit_sealed::entry_id, audit_sealed::sequence);
         let query = of_tenant.filter(audit_sealed::entry_id.eq_any(ids)).filter(audit_sealed::sequence.ge(0));

@@ -22,7 +22,7 @@ use crate::{
 const MAX_ACCOUNTS: i64 = 1000;
 
 /// The greatest possible tenant id, in every collation.
-const GREATEST: &str = "ten_zzzzzzzzzzzzzzzzzzzzzzzzzz";
+const MAX_TENANT_ID: &str = "ten_zzzzzzzzzzzzzzzzzzzzzzzzzz";
 
 /// An account that a password may sign in to.
 #[derive(Debug, Clone)]
@@ -106,7 +106,7 @@ impl Across {
                 )
                 .filter(sign_in_names::email_key.eq(email_key))
                 .filter(sign_in_names::tenant_id.ge(tenant.map_or("", TenantId::as_str)))
-                .filter(sign_in_names::tenant_id.le(tenant.map_or(GREATEST, TenantId::as_str)))
+                .filter(sign_in_names::tenant_id.le(tenant.map_or(MAX_TENANT_ID, TenantId::as_str)))
                 .filter(users::deleted_at.is_null())
                 .order(sign_in_names::tenant_id)
                 .limit(MAX_ACCOUNTS);
@@ -151,7 +151,7 @@ impl Across {
                 .inner_join(tenants::table.on(tenants::id.eq(session_rows::tenant_id)))
                 .filter(session_rows::foreign_hash.eq(&token_hash[..]))
                 .filter(session_rows::tenant_id.ge(tenant.map_or("", TenantId::as_str)))
-                .filter(session_rows::tenant_id.le(tenant.map_or(GREATEST, TenantId::as_str)))
+                .filter(session_rows::tenant_id.le(tenant.map_or(MAX_TENANT_ID, TenantId::as_str)))
                 .order(session_rows::tenant_id);
         let row: Option<(String, SessionRow, HolderRow, PoliciesRow)> = on!(&mut self.conn, c => query
             .select((tenants::id, SessionRow::as_select(), HolderRow::as_select(), POLICIES))
@@ -176,7 +176,7 @@ impl Across {
                 .inner_join(tenants::table.on(tenants::id.eq(sign_in_names::tenant_id)))
                 .filter(sign_in_names::email_key.eq(email_key))
                 .filter(sign_in_names::tenant_id.ge(tenant.map_or("", TenantId::as_str)))
-                .filter(sign_in_names::tenant_id.le(tenant.map_or(GREATEST, TenantId::as_str)))
+                .filter(sign_in_names::tenant_id.le(tenant.map_or(MAX_TENANT_ID, TenantId::as_str)))
                 .filter(users::deleted_at.is_null())
                 .order(sign_in_names::tenant_id)
                 .limit(2);

@@ -286,9 +286,9 @@ impl AttemptStore for Tx {
                 let rows: Vec<_> = keys.iter().map(empty).collect();
                 let insert = diesel::insert_into(attempts::table).values(&rows);
                 let upsert = insert.on_conflict(attempts::key).do_update();
-                let hold = upsert.set(attempts::until.eq(attempts::until));
-                let hold = Prepared(hold.returning((attempts::key, attempts::times)));
-                on_postgres!(pg, c => hold.get_results(c).await).map_err(store_error)?
+                let lock_rows = upsert.set(attempts::until.eq(attempts::until));
+                let lock_rows = Prepared(lock_rows.returning((attempts::key, attempts::times)));
+                on_postgres!(pg, c => lock_rows.get_results(c).await).map_err(store_error)?
             }
         };
         let times = |key: &AttemptKey| {

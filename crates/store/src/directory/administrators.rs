@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// Maximum number of administrators read. In a tenant with more, one of these can be assumed to be able to sign in.
-const MOST: i64 = 500;
+const MAX_ADMINISTRATORS: i64 = 500;
 
 /// An active administrator and the available sign-in methods.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,7 +50,7 @@ impl Tx {
             .filter(users::deleted_at.is_null())
             .order(users::id)
             .select((users::id, users::sign_in_email_key, users::break_glass))
-            .limit(MOST);
+            .limit(MAX_ADMINISTRATORS);
         let found: Vec<(String, Option<String>, bool)> = read!(self, c => query.load(c).await)?;
         let ids: Vec<String> = found.iter().map(|(id, ..)| id.clone()).collect();
         let query = passwords::table

@@ -60,7 +60,7 @@ impl TryFrom<PersonRow> for Person {
 }
 
 /// Applies a person's attributes to the SCIM user. Attributes that a person does not have are kept.
-fn provisioned(before: &User, person: &Person) -> User {
+fn apply_person(before: &User, person: &Person) -> User {
     let mut attributes = before.attributes.map().clone();
     set(&mut attributes, "displayName", person.display_name.as_deref());
     set(&mut attributes, "title", person.title.as_deref());
@@ -149,7 +149,7 @@ impl PeopleStore for Tx {
             last_modified: person.created_at,
             groups: Vec::new(),
         };
-        let mut user = provisioned(&bare, person);
+        let mut user = apply_person(&bare, person);
         if let Some(email) = &person.email {
             let mut attributes = user.attributes.into_map();
             set_sign_in_email(&mut attributes, email);
@@ -186,7 +186,7 @@ impl PeopleStore for Tx {
         let Some(user) = self.user_for_update(&before.id).await? else {
             return Err(StoreError::Aborted("the tenant has no user with this id to update"));
         };
-        let changed = provisioned(&user, after);
+        let changed = apply_person(&user, after);
         let (old, new) = (user.sign_in_email(), changed.sign_in_email());
         if let Some(new) = new.filter(|new| old.as_ref().map(Email::key) != Some(new.key()))
             && self.user_of_sign_in_email(&new.key()).await?.is_some()
@@ -220,7 +220,7 @@ impl PeopleStore for Tx {
 
     async fn another_admin(&mut self, than: &UserId) -> StoreResult<bool> {
         let tenant = tenants::table.find(self.tenant.as_str()).select(tenants::id);
-        let _held: Option<String> = lock!(self, for_update, first, tenant)?;
+        let _locked: Option<String> = lock!(self, for_update, first, tenant)?;
         let query = users::table
             .filter(users::tenant_id.eq(self.tenant.as_str()))
             // A literal instead of a parameter, so that the planner can use the partial index on administrators.

@@ -293,7 +293,7 @@ struct RunningScan {
 }
 
 /// Time limit for the cleanup of a connection.
-const IN_ORDER: Duration = Duration::from_millis(500);
+const CLEANUP_LIMIT: Duration = Duration::from_millis(500);
 
 /// Owns a connection.
 trait Holder {
@@ -350,14 +350,14 @@ impl<H: Holder> Drop for PooledUnit<H> {
             let cancelled = match &scan {
                 // Waits until the server has received the request, so that it cannot cancel the connection's next
                 // statement.
-                Some(scan) => timeout(IN_ORDER, scan.target.cancel(object.cancel_token()))
+                Some(scan) => timeout(CLEANUP_LIMIT, scan.target.cancel(object.cancel_token()))
                     .await
                     .is_ok_and(|sent| sent.is_ok()),
                 None => true,
             };
             // The server answers this after any statement that is still running.
             let end = if transaction == Transaction::None { "" } else { "ROLLBACK" };
-            if !cancelled || !matches!(timeout(IN_ORDER, object.batch_execute(end)).await, Ok(Ok(()))) {
+            if !cancelled || !matches!(timeout(CLEANUP_LIMIT, object.batch_execute(end)).await, Ok(Ok(()))) {
                 drop(Object::take(object));
             }
             drop(scan);

@@ -15,7 +15,7 @@ use crate::{conn::on, error::store_error, prepared::Prepared};
 
 const CHANNEL: &str = "gatehouse_webhooks";
 /// How long notifications are collected before they are sent.
-const TOGETHER: Duration = Duration::from_millis(50);
+const COLLECT: Duration = Duration::from_millis(50);
 /// How long to wait before reconnecting.
 const PAUSE: Duration = Duration::from_secs(2);
 /// Keys per notification, whose payload is limited to 8,000 bytes.
@@ -35,7 +35,7 @@ impl Postgres {
                     tracing::debug!(%error, "cannot notify other instances; they poll every second");
                 }
             }
-            sleep(TOGETHER).await;
+            sleep(COLLECT).await;
         }
     }
 

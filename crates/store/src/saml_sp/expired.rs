@@ -47,7 +47,7 @@ impl ExpiredByTenant {
 impl Across {
     /// Returns the requests and connection tests that expired a day ago, and expired assertions: at most 500 of each,
     /// oldest first. Purge them with [`Tx::purge_saml`], then call this again.
-    pub async fn saml_over(&mut self, now: Timestamp) -> StoreResult<Vec<ExpiredSaml>> {
+    pub async fn expired_saml(&mut self, now: Timestamp) -> StoreResult<Vec<ExpiredSaml>> {
         let (now, kept_since): (NaiveDateTime, _) = (now.naive(), now.plus_millis(-KEPT).naive());
         let mut found = ExpiredByTenant::default();
         let query = requests::table

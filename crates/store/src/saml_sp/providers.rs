@@ -36,14 +36,14 @@ pub(super) fn read(document: &JsonText) -> StoreResult<Provider> {
 
 /// Returns whether more changed than the state of maintenance, such as a metadata refresh or an expiry warning.
 fn is_change(was: Provider, now: &Provider) -> bool {
-    let looked_after = Provider {
+    let maintained = Provider {
         valid_until: now.valid_until,
         refresh: now.refresh.clone(),
         warned: now.warned,
         updated_at: now.updated_at,
         ..was
     };
-    looked_after != *now
+    maintained != *now
 }
 
 impl Tx {
@@ -80,7 +80,7 @@ impl ProviderStore for Tx {
         if self.db.is_writable() {
             // Locks the tenant, so that concurrent inserts cannot exceed the limit.
             let tenant = tenants::table.find(self.tenant.as_str()).select(tenants::id);
-            let _held: Option<String> = lock!(self, for_update, first, tenant)?;
+            let _locked: Option<String> = lock!(self, for_update, first, tenant)?;
         }
         let query = rows::table.filter(rows::tenant_id.eq(self.tenant.as_str())).count();
         let count: i64 = read!(self, c => query.get_result(c).await)?;
@@ -144,22 +144,23 @@ impl ProviderStore for Tx {
         if change!(self, c => diesel::delete(row).execute(c).await)? == 0 {
             return Ok(false);
         }
-        let of_it = domains::table.filter(domains::tenant_id.eq(&tenant)).filter(domains::provider_id.eq(id));
-        change!(self, c => diesel::delete(of_it).execute(c).await)?;
-        let of_it =
+        let of_provider =
+            domains::table.filter(domains::tenant_id.eq(&tenant)).filter(domains::provider_id.eq(id));
+        change!(self, c => diesel::delete(of_provider).execute(c).await)?;
+        let of_provider =
             requests::table.filter(requests::tenant_id.eq(&tenant)).filter(requests::provider_id.eq(id));
-        change!(self, c => diesel::delete(of_it).execute(c).await)?;
-        let of_it = assertions::table
+        change!(self, c => diesel::delete(of_provider).execute(c).await)?;
+        let of_provider = assertions::table
             .filter(assertions::tenant_id.eq(&tenant))
             .filter(assertions::provider_id.eq(id));
-        change!(self, c => diesel::delete(of_it).execute(c).await)?;
-        let of_it = connection_tests::table
+        change!(self, c => diesel::delete(of_provider).execute(c).await)?;
+        let of_provider = connection_tests::table
             .filter(connection_tests::tenant_id.eq(&tenant))
             .filter(connection_tests::provider_id.eq(id));
-        change!(self, c => diesel::delete(of_it).execute(c).await)?;
-        let of_it =
+        change!(self, c => diesel::delete(of_provider).execute(c).await)?;
+        let of_provider =
             subjects::table.filter(subjects::tenant_id.eq(&tenant)).filter(subjects::provider_id.eq(id));
-        change!(self, c => diesel::delete(of_it).execute(c).await)?;
+        change!(self, c => diesel::delete(of_provider).execute(c).await)?;
         Ok(true)
     }
 }

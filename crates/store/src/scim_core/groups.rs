@@ -137,9 +137,9 @@ impl Tx {
         self.db.note(changed)
     }
 
-    async fn one_group(&mut self, id: &GroupId, hold: bool) -> StoreResult<Option<Group>> {
+    async fn one_group(&mut self, id: &GroupId, for_update: bool) -> StoreResult<Option<Group>> {
         let query = groups::table.find((self.tenant.as_str(), id.as_str()));
-        let row: Option<GroupRow> = if hold {
+        let row: Option<GroupRow> = if for_update {
             self.db.require_writable()?;
             lock!(self, for_update, first, query.select(GroupRow::as_select()))?
         } else {
@@ -221,13 +221,13 @@ impl GroupStore for Tx {
             return Ok(Vec::new());
         }
         // A change locks the users, so that a user who is deleted concurrently cannot join.
-        let hold = match self.db.dialect() {
+        let lock_clause = match self.db.dialect() {
             Dialect::Postgres if self.db.is_writable() => " FOR KEY SHARE OF users",
             _ => "",
         };
         let text = format!(
             "SELECT users.id FROM users WHERE users.tenant_id = $1 AND users.deleted_at IS NULL \
-             AND users.id IN (SELECT each.value FROM {}){hold}",
+             AND users.id IN (SELECT each.value FROM {}){lock_clause}",
             elements(self.db.dialect(), "$2")
         );
         let tenant = self.tenant.clone();

@@ -3,11 +3,11 @@
 use scim_core::{Page, Query, ResourcePage, Start};
 
 /// The offset from which rows are skipped on the index alone, without reading them.
-const FAR: u64 = 500;
+const FAR_OFFSET: u64 = 500;
 
 /// Returns whether skipping dominates the work of a page.
 pub(crate) fn is_far(page: &Page) -> bool {
-    page.offset() >= FAR
+    page.offset() >= FAR_OFFSET
 }
 
 /// The rows that a page needs.

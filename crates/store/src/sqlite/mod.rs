@@ -52,7 +52,7 @@ impl Sqlite {
     /// Opens the file, creating and migrating it if necessary.
     pub(crate) fn open(path: &Path, entry_keys: EntryKeys) -> StoreResult<Self> {
         let mut conn = open(path, "")?;
-        wal::turn_on(&mut conn)?;
+        wal::enable(&mut conn)?;
         let applied = migrate::sqlite(&mut conn)?;
         let mut conn = SqliteConn::with_runtime(conn, Inline);
         at_once(refold::sqlite::refold(&mut conn)).unwrap_or(Err(WAITED))?;

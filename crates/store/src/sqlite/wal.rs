@@ -20,7 +20,7 @@ const LARGE: u64 = 8 << 20;
 /// Enables the write-ahead log, which is permanent for the file, and limits the size that it keeps when it restarts.
 /// If another program does the same to a new file, SQLite fails at once instead of waiting for the lock, so this
 /// retries.
-pub(super) fn turn_on(conn: &mut SqliteConnection) -> StoreResult<()> {
+pub(super) fn enable(conn: &mut SqliteConnection) -> StoreResult<()> {
     let mut tries = 0;
     let statements = format!("PRAGMA journal_mode = WAL; PRAGMA journal_size_limit = {LARGE}");
     loop {

@@ -133,10 +133,10 @@ impl Writer {
         let unit: WriteUnit = Box::new(move |mut conn| {
             // Changes nothing, but is written to the log.
             let state = sql(&mut conn, "PRAGMA user_version = 0");
-            let tell = move |committed: Result<(), &StoreError>| {
+            let send_result = move |committed: Result<(), &StoreError>| {
                 let _gone = answer.send(committed.map_err(lost));
             };
-            UnitOutcome { conn, failed: state.is_err(), state, answer: Some(Box::new(tell)) }
+            UnitOutcome { conn, failed: state.is_err(), state, answer: Some(Box::new(send_result)) }
         });
         self.send(unit)?;
         answered.await.unwrap_or_else(|_| Err(writer_gone()))
@@ -166,7 +166,7 @@ impl Writer {
             }
             let (conn, state, result, woken) = savepoint(conn, &ctx, credential, entry_keys, work);
             let failed = result.is_err();
-            let tell = move |committed: Result<(), &StoreError>| {
+            let send_result = move |committed: Result<(), &StoreError>| {
                 if committed.is_ok() && result.is_ok() {
                     woken.notify(&wakeups, &ctx.tenant);
                 }
@@ -177,7 +177,7 @@ impl Writer {
                 // The client may be gone.
                 let _gone = answer.send(result);
             };
-            UnitOutcome { conn, state, failed, answer: Some(Box::new(tell)) }
+            UnitOutcome { conn, state, failed, answer: Some(Box::new(send_result)) }
         });
         self.send(unit)?;
         match timeout(LIMIT, answered).await {

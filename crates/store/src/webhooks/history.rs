@@ -24,7 +24,7 @@ pub const MAX_REPLAYED: usize = 1_000;
 /// Milliseconds that attempts are kept: 30 days.
 const KEPT: i64 = 30 * 24 * 3_600_000;
 /// Attempts purged per unit of work.
-const AWAY_AT_ONCE: i64 = 500;
+const PURGE_BATCH: i64 = 500;
 
 /// Attempts of one hour.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,7 +58,7 @@ impl Tx {
     /// Returns a subscription's events from `from` (inclusive) to `to` (exclusive), oldest first, at most
     /// [`MAX_REPLAYED`] + 1. Each event type is searched by its index, so that a rare type does not scan the audit
     /// log.
-    pub async fn wanted_of_the_past(
+    pub async fn past_events(
         &mut self,
         subscription: &Subscription,
         (from, to): (Timestamp, Timestamp),
@@ -146,7 +146,7 @@ impl Tx {
             .filter(rows::subscription_id.eq(id.as_str()))
             .filter(rows::id.lt(first.as_str()))
             .order(rows::id)
-            .limit(AWAY_AT_ONCE)
+            .limit(PURGE_BATCH)
             .select(rows::id);
         let ids: Vec<String> = read!(self, c => old.load(c).await)?;
         if let Some(last) = ids.last() {
@@ -161,7 +161,7 @@ impl Tx {
             .filter(hours::subscription_id.eq(id.as_str()))
             .filter(hours::hour.lt(before.naive()));
         change_unaudited!(self, Unaudited::Delivered, c => diesel::delete(old).execute(c).await)?;
-        let has_more = i64::try_from(ids.len()).is_ok_and(|count| count == AWAY_AT_ONCE);
+        let has_more = i64::try_from(ids.len()).is_ok_and(|count| count == PURGE_BATCH);
         // A concurrent change may have added a delivery for the deleted subscription. The next call purges it.
         if is_deleted && ids.is_empty() {
             let queue = queues::table.find((&tenant, id.as_str()));

@@ -182,9 +182,9 @@ impl Tx {
         for (subscription, report) in new_reports {
             let Some(next) = &report.next else { continue };
             let tenant = self.tenant.as_str().to_owned();
-            let of_it = (tenant.as_str(), subscription.as_str(), report.attempt.id.as_str());
+            let key = (tenant.as_str(), subscription.as_str(), report.attempt.id.as_str());
             // If the event has no audit entry, its payload is copied to the next attempt.
-            let row = rows::table.find(of_it).select((
+            let row = rows::table.find(key).select((
                 rows::tenant_id,
                 rows::subscription_id,
                 next.id.as_str().into_sql::<Text>(),

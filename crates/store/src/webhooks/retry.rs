@@ -10,7 +10,7 @@ use super::{deliveries::Delivered, delivery_row::DeliveryRow};
 use crate::{Tx, db::change_unaudited, prepared::Prepared, schema::webhook_deliveries as rows};
 
 /// Maximum number of attempts followed to find the newest one.
-const HOPS: usize = 50;
+const MAX_FOLLOWED: usize = 50;
 
 impl Tx {
     /// Sends an event again as soon as possible: a pending attempt is moved forward, or a new one is created. Returns
@@ -23,8 +23,8 @@ impl Tx {
     ) -> StoreResult<Option<Delivered>> {
         let Some(mut last) = self.delivery(of, id).await? else { return Ok(None) };
         let mut before = None;
-        for _ in 0..HOPS {
-            if last.due_at.is_some() && self.bring_forward(ctx, of, &last.id, before.as_deref()).await? {
+        for _ in 0..MAX_FOLLOWED {
+            if last.due_at.is_some() && self.make_due_now(ctx, of, &last.id, before.as_deref()).await? {
                 (last.is_fresh, last.due_at) = (true, Some(ctx.now.naive()));
                 return Ok(Some(self.outcome_of(of, last)));
             }
@@ -47,7 +47,7 @@ impl Tx {
     }
 
     /// Makes a pending attempt due now, also in its predecessor's row. Returns `false` if it has an outcome already.
-    async fn bring_forward(
+    async fn make_due_now(
         &mut self,
         ctx: &Ctx,
         of: &SubscriptionId,

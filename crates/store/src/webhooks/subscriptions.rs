@@ -178,7 +178,7 @@ impl SubscriptionStore for Tx {
         if self.db.is_writable() {
             // Locks the tenant, so that concurrent inserts cannot exceed the limit.
             let tenant = tenants::table.find(self.tenant.as_str()).select(tenants::id);
-            let _held: Option<String> = lock!(self, for_update, first, tenant)?;
+            let _locked: Option<String> = lock!(self, for_update, first, tenant)?;
         }
         let query = rows::table
             .filter(rows::tenant_id.eq(self.tenant.as_str()))
@@ -206,9 +206,10 @@ impl SubscriptionStore for Tx {
     async fn update_subscription(&mut self, subscription: &Subscription) -> StoreResult<()> {
         let types = types();
         let row = SubscriptionRow::new(&self.tenant, subscription, types.len())?;
-        let of_it = rows::table.find((&row.tenant_id, &row.id));
-        let was: Option<bool> = read!(self, c => of_it.select(rows::enabled).first(c).await.optional())?;
-        let update = Prepared(diesel::update(of_it).set(&row));
+        let of_subscription = rows::table.find((&row.tenant_id, &row.id));
+        let was: Option<bool> =
+            read!(self, c => of_subscription.select(rows::enabled).first(c).await.optional())?;
+        let update = Prepared(diesel::update(of_subscription).set(&row));
         change!(self, c => update.execute(c).await)?;
         self.route(&subscription.id, &types, wants(subscription)).await?;
         if was != Some(subscription.enabled) {
@@ -221,10 +222,10 @@ impl SubscriptionStore for Tx {
     async fn delete_subscription(&mut self, id: &SubscriptionId) -> StoreResult<()> {
         let tenant = self.tenant.as_str().to_owned();
         // Includes routes of event types that this version does not know.
-        let of_it = routes::table
+        let of_subscription = routes::table
             .filter(routes::tenant_id.eq(&tenant))
             .filter(routes::subscription_id.eq(id.as_str()));
-        change!(self, c => diesel::delete(of_it).execute(c).await)?;
+        change!(self, c => diesel::delete(of_subscription).execute(c).await)?;
         let queue = queues::table.find((&tenant, id.as_str()));
         change!(self, c => diesel::delete(queue).execute(c).await)?;
         // There may be many deliveries, so a worker purges them in batches.

@@ -83,7 +83,7 @@ pub(crate) async fn verified(world: &World, known: Vec<Checkpoint>) -> Verified 
     let keys = VerifyKeys { checkpoints: &checkpoints, entries: Some(&entries), retired: &[] };
     let name = tenant.to_string();
     let look = async |tx: &mut Tx| verify(tx, &name, keys, known).await;
-    world.store.at_one_moment(tenant, look).await.unwrap()
+    world.store.on_snapshot(tenant, look).await.unwrap()
 }
 
 pub(crate) async fn read<T: Send + 'static>(
@@ -111,7 +111,7 @@ async fn sealed_entries_have_positions_and_proofs() {
         assert_eq!((checkpoint.size, data_encoding::HEXLOWER.encode(&checkpoint.root)), (1500, clean.root));
         for entry in [&entries[0], &entries[700], &entries[1499]] {
             let id = entry.id.to_string();
-            let (place, leaf) = read(&world, async move |tx| tx.place_of(&id).await).await.unwrap();
+            let (place, leaf) = read(&world, async move |tx| tx.position_of(&id).await).await.unwrap();
             assert_eq!(leaf, entry.leaf());
             let path = async move |tx: &mut Tx| inclusion(tx, &mut Nodes::default(), place, 1500).await;
             let path = read(&world, path).await.unwrap();

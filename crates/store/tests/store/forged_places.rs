@@ -45,7 +45,7 @@ async fn rows_outside_the_log_are_found() {
             let found = ended(&world).await.findings;
             assert_eq!(found, [Finding::Inserted { id: "aud_forged".into() }], "{place}");
             if place == "-1" {
-                let look = async |tx: &mut Tx| tx.place_of("aud_forged").await;
+                let look = async |tx: &mut Tx| tx.position_of("aud_forged").await;
                 assert_eq!(read(&world, look).await, None, "it has no place that could be proved");
             }
             behind(&world, "DELETE FROM audit_sealed WHERE entry_id = 'aud_forged'").await;

@@ -53,8 +53,8 @@ impl Hashing {
                 let _nobody = done.send(work(passwords));
             }
         };
-        self.queue.send(Box::new(work)).map_err(Problem::unforeseen)?;
-        waits.await.map_err(Problem::unforeseen)
+        self.queue.send(Box::new(work)).map_err(Problem::unexpected)?;
+        waits.await.map_err(Problem::unexpected)
     }
 
     /// Compares a password with the stored passwords of a sign-in address; see [`Passwords::verify`].
@@ -75,7 +75,7 @@ impl Hashing {
         tenant: TenantId,
     ) -> Result<String, Problem> {
         let hashed = self.run(move |passwords| passwords.hash(&password, &salt, &tenant)).await?;
-        hashed.map_err(Problem::unforeseen)
+        hashed.map_err(Problem::unexpected)
     }
 }
 

@@ -75,5 +75,5 @@ async fn checked_and_hashed(
         Some(key) => salt_of(visitor, tenant, &person.id, &key).await?,
         None => Salt::random(visitor.env()),
     };
-    visitor.aside(site.auth.hashing.hash(password, salt, tenant.clone())).await?
+    visitor.without_slot(site.auth.hashing.hash(password, salt, tenant.clone())).await?
 }

@@ -58,7 +58,7 @@ pub(crate) async fn sign_in_with_password(
     let (salt, accounts) = accounts_of(&visitor, &key, tenant).await?;
     let accounts = may_be_tried(&visitor, &key, accounts).await?;
     let stored = accounts.iter().map(Account::stored).collect();
-    let verdicts = visitor.aside(site.auth.hashing.verify(password.clone(), salt, stored)).await??;
+    let verdicts = visitor.without_slot(site.auth.hashing.verify(password.clone(), salt, stored)).await??;
     let compared = compare(accounts, &verdicts, state_of);
     for (account, reason) in &compared.failed {
         record_failure(&visitor, account, reason);
@@ -146,7 +146,7 @@ async fn hash_anew(
     password: Secret<String>,
 ) -> Result<String, Problem> {
     let salt = salt_of(visitor, &account.tenant, &account.holder.user, email_key).await?;
-    visitor.aside(site.auth.hashing.hash(password, salt, account.tenant.clone())).await?
+    visitor.without_slot(site.auth.hashing.hash(password, salt, account.tenant.clone())).await?
 }
 
 /// Returns the salt for new password hashes of this sign-in address.

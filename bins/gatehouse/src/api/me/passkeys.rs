@@ -87,9 +87,9 @@ pub(crate) async fn begin_passkey(call: Call<SigningIn>, proof: Proof) -> Answer
         let conveyance = attestation::conveyance(&tx.attestation_policy().await?);
         let passkeys = site.auth.passkeys()?;
         let begun = passkeys.begin_registration(&handle, person.account(), shown, &present, conveyance);
-        let (webauthn, registration) = begun.map_err(Problem::unforeseen)?;
+        let (webauthn, registration) = begun.map_err(Problem::unexpected)?;
         let pending = Pending { session: session.id.clone(), begun: leave, registration };
-        let state = serde_json::to_value(&pending).map_err(Problem::unforeseen)?;
+        let state = serde_json::to_value(&pending).map_err(Problem::unexpected)?;
         let ticket = ticket::issue(ctx, tx, TicketKind::PasskeyEnrolment, &session.user, state).await?;
         let setup = PasskeySetup { challenge_id: ticket.0, webauthn };
         Ok::<_, Problem>(Audited::of_changes(setup, events))
@@ -154,7 +154,7 @@ async fn take_pending(
 ) -> Result<(EnrolmentGround, PendingRegistration), Problem> {
     let kept = ticket::find(tx, hash, TicketKind::PasskeyEnrolment, ctx.now).await?;
     let Pending { session, begun, registration } =
-        serde_json::from_value(kept.state).map_err(Problem::unforeseen)?;
+        serde_json::from_value(kept.state).map_err(Problem::unexpected)?;
     if session != *own {
         return Err(Error::TicketInvalid.into());
     }

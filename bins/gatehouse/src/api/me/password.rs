@@ -137,7 +137,8 @@ async fn verify_current(
 ) -> Result<(), Problem> {
     let stored =
         current.hash.iter().map(|hash| StoredPassword { tenant: call.tenant().clone(), hash: hash.clone() });
-    let verdicts = call.aside(call.site.auth.hashing.verify(password, None, stored.collect())).await??;
+    let verdicts =
+        call.without_slot(call.site.auth.hashing.verify(password, None, stored.collect())).await??;
     match verdicts.first() {
         Some(Verdict::Right { .. }) => Ok(()),
         _ => Err(Error::InvalidCredentials.into()),
@@ -159,7 +160,7 @@ async fn hash_new(
         Ok::<_, Problem>(Audited::without(salt, Unaudited::StepTaken))
     };
     let salt = call.write(salt).await?;
-    call.aside(call.site.auth.hashing.hash(password, salt, call.tenant().clone())).await?
+    call.without_slot(call.site.auth.hashing.hash(password, salt, call.tenant().clone())).await?
 }
 
 /// Returns the limits on attempts at the caller's own password. They are stricter if the user never signed in from

@@ -136,7 +136,7 @@ async fn examined(
         area_metrics::saml_examined(started.elapsed());
         examined
     };
-    visitor.aside(site.saml.compute(work)).await?
+    visitor.without_slot(site.saml.compute(work)).await?
 }
 
 /// A response that was refused before any storage access.

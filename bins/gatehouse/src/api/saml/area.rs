@@ -53,12 +53,12 @@ impl Saml {
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Problem> {
-        let turn = Arc::clone(&self.turns).acquire_owned().await.map_err(Problem::unforeseen)?;
+        let turn = Arc::clone(&self.turns).acquire_owned().await.map_err(Problem::unexpected)?;
         let work = move || {
             let done = work();
             drop(turn);
             done
         };
-        tokio::task::spawn_blocking(work).await.map_err(Problem::unforeseen)
+        tokio::task::spawn_blocking(work).await.map_err(Problem::unexpected)
     }
 }

@@ -105,5 +105,5 @@ async fn begun(
             if provider.sign_requests { Some(provider.keys.active.open(&seal, &provider.id)?) } else { None };
         saml_sp::begin(&*env, &service, &provider, key.as_ref(), intent)
     };
-    visitor.aside(site.saml.compute(work)).await??.map_err(Problem::unforeseen)
+    visitor.without_slot(site.saml.compute(work)).await??.map_err(Problem::unexpected)
 }

@@ -24,7 +24,7 @@ pub(crate) async fn saml_metadata(
 ) -> Result<HttpResponse, Problem> {
     let (_, provider) = provider_of(&visitor, &id).await?;
     let service = service_of(&site, &provider.id);
-    let text = service.metadata(&provider.keys, provider.sign_requests).map_err(Problem::unforeseen)?;
+    let text = service.metadata(&provider.keys, provider.sign_requests).map_err(Problem::unexpected)?;
     Ok(HttpResponse::Ok()
         .insert_header((header::CACHE_CONTROL, "no-cache"))
         .content_type("application/samlmetadata+xml")

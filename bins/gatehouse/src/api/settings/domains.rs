@@ -98,7 +98,7 @@ fn shown_domain(
 ) -> Result<ShownDomain, Problem> {
     let token = site.pipeline.keys.domain_token(tenant, domain);
     let token = token
-        .ok_or_else(|| Problem::unforeseen("there is no key to sign verified domains; set master_key"))?;
+        .ok_or_else(|| Problem::unexpected("there is no key to sign verified domains; set master_key"))?;
     Ok(ShownDomain {
         domain: domain.to_string(),
         status: if tie.verified.is_some() { "VERIFIED" } else { "UNVERIFIED" },
@@ -153,7 +153,7 @@ pub(crate) async fn verify_domain(
     let was_proved = tie.verified.is_some();
     if !was_proved {
         call.attempt(attempts::look_up(call.tenant())).await?;
-        let found = call.aside(call.site.dns.proofs(&domain)).await?;
+        let found = call.without_slot(call.site.dns.proofs(&domain)).await?;
         proved(&call.site, call.tenant(), &domain, found)?;
     }
     let wanted = domain.clone();

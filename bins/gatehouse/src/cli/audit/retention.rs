@@ -99,7 +99,7 @@ pub(crate) async fn purge_old(
     let keys = Keys { checkpoints: &checkpoints, entries: &entries, retired };
     let now = office.env.now();
     let look = async |tx: &mut Tx| plan(tx, &tenant, &keys, now).await;
-    let plan = office.store.at_one_moment(tenant.id.clone(), look).await?;
+    let plan = office.store.on_snapshot(tenant.id.clone(), look).await?;
     if let Some(old) = plan.old {
         declare(&tenant, plan.from, old, plan.days, signing, office).await?;
     }

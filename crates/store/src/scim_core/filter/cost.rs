@@ -42,20 +42,20 @@ impl Cost {
     fn of(kind: Kind, query: &Query) -> Self {
         let is_indexed = match &query.filter {
             None => !is_far(&query.page),
-            Some(filter) => finds_few(kind, filter) || is_by_index(kind, filter),
+            Some(filter) => finds_one(kind, filter) || is_by_index(kind, filter),
         };
         if is_indexed { Self::Indexed } else { Self::Scan }
     }
 }
 
 /// Returns whether a unique index limits the result to one resource, whatever the other conditions are.
-fn finds_few(kind: Kind, filter: &Filter) -> bool {
+fn finds_one(kind: Kind, filter: &Filter) -> bool {
     let unique: &[&str] = match kind {
         Kind::Users => &["id", "userName"],
         Kind::Groups => &["id", "displayName"],
     };
     match filter {
-        Filter::And(all) => all.iter().any(|filter| finds_few(kind, filter)),
+        Filter::And(all) => all.iter().any(|filter| finds_one(kind, filter)),
         // Never matches: its attribute belongs to another resource type.
         Filter::Or(all) if all.is_empty() => true,
         _ => text_that_equals(filter)

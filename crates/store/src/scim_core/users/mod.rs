@@ -63,7 +63,7 @@ impl Tx {
     }
 
     /// Ends a user's sessions, and voids the step-up tokens, tickets and links.
-    pub(crate) async fn shut_out(&mut self, user: &UserId, at: Timestamp) -> StoreResult<()> {
+    pub(crate) async fn end_access(&mut self, user: &UserId, at: Timestamp) -> StoreResult<()> {
         self.end_sessions(user, at, None).await?;
         self.revoke_grants(user, at).await?;
         self.void_invitations(user).await
@@ -216,7 +216,7 @@ impl UserStore for Tx {
             self.void_invitations(&after.id).await?;
         }
         if before.active && !after.active {
-            self.shut_out(&after.id, after.last_modified).await?;
+            self.end_access(&after.id, after.last_modified).await?;
         }
         if before.attributes.get("emails") != after.attributes.get("emails") {
             self.unindex_emails(&after.id).await?;
@@ -241,7 +241,7 @@ impl UserStore for Tx {
         }
         self.unindex_emails(&user.id).await?;
         self.unindex_sign_in_name(user).await?;
-        self.shut_out(&user.id, at).await?;
+        self.end_access(&user.id, at).await?;
         self.forget_credentials(&user.id, at).await?;
         self.unpin_subjects(&user.id).await?;
         let memberships = group_members::table

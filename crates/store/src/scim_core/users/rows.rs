@@ -45,7 +45,7 @@ pub(crate) struct NewUserRow<'a> {
 /// The changed columns of a user. Unchanged columns are left out, so that their indexes are not updated.
 #[derive(AsChangeset)]
 #[diesel(table_name = users)]
-#[expect(clippy::option_option, reason = "diesel's way to tell \"as it is\" from \"none\"")]
+#[expect(clippy::option_option, reason = "diesel distinguishes \"unchanged\" from \"NULL\" this way")]
 pub(crate) struct UserChanges {
     user_name: Option<String>,
     user_name_key: Option<String>,

@@ -187,18 +187,18 @@ async fn changes_by_administrators_require_an_entry() {
         let id = one.id.clone();
         assert!(silent(unaudited(&world, async move |tx| tx.delete_provider(&id).await.map(|_| ())).await));
         // Maintenance requires no entry.
-        let looked_after = Provider {
+        let maintained = Provider {
             refresh: Refresh::default(),
             warned: Some(30),
             valid_until: Some(world.env.now()),
             updated_at: world.env.now(),
             ..one.clone()
         };
-        let wanted = looked_after.clone();
+        let wanted = maintained.clone();
         unaudited(&world, async move |tx| tx.update_provider(&wanted).await).await.unwrap();
         let read = async move |tx: &mut Tx| tx.provider(&one.id).await;
         let found = world.store.read::<_, StoreError>(world.ctx().tenant, read).await.unwrap();
-        assert_eq!(found, Some(looked_after));
+        assert_eq!(found, Some(maintained));
     })
     .await;
 }

@@ -121,7 +121,7 @@ impl Format {
 }
 
 fn json_line(out: &mut Vec<u8>, value: &impl Serialize) -> Result<(), Problem> {
-    serde_json::to_writer(&mut *out, value).map_err(Problem::unforeseen)?;
+    serde_json::to_writer(&mut *out, value).map_err(Problem::unexpected)?;
     out.push(b'\n');
     Ok(())
 }

@@ -88,7 +88,7 @@ impl TryFrom<ListedEntry> for ShownEntry {
 
     fn try_from(ListedEntry { entry, actor_name }: ListedEntry) -> Result<Self, Problem> {
         Ok(Self {
-            metadata: RawValue::from_string(entry.metadata).map_err(Problem::unforeseen)?,
+            metadata: RawValue::from_string(entry.metadata).map_err(Problem::unexpected)?,
             actor: ShownActor { id: entry.actor_id, kind: entry.actor_type, name: actor_name },
             id: entry.id,
             timestamp: entry.timestamp,

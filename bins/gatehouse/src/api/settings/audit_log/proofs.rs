@@ -104,7 +104,7 @@ async fn newest(tx: &mut Tx, keys: &[CheckpointKey]) -> Result<(Checkpoint, Stri
     let nothing = || Problem::missing("nothing is sealed yet; entries are sealed within a second");
     let (note, at) = tx.newest_checkpoint().await?.ok_or_else(nothing)?;
     let unsigned = |error| {
-        Problem::unforeseen(format!("the newest checkpoint is invalid ({error}); run gatehouse audit verify"))
+        Problem::unexpected(format!("the newest checkpoint is invalid ({error}); run gatehouse audit verify"))
     };
     Ok((Checkpoint::verified(&note, keys).map_err(unsigned)?, note, at))
 }
@@ -166,7 +166,7 @@ pub(crate) async fn get_audit_proof(call: Call<Administer>) -> Answer {
     let prove = async move |_: &Ctx, tx: &mut Tx| {
         let none = || Problem::missing("no such entry in this tenant's audit log");
         let entry = tx.entry(&id).await?.ok_or_else(none)?;
-        let Some((sequence, leaf)) = tx.place_of(&id).await? else { return Err(not_sealed()) };
+        let Some((sequence, leaf)) = tx.position_of(&id).await? else { return Err(not_sealed()) };
         let (checkpoint, note, _) = newest(tx, &keys).await?;
         let path = inclusion(tx, &mut Nodes::default(), sequence, checkpoint.size).await?;
         let path = path.ok_or_else(not_sealed)?;

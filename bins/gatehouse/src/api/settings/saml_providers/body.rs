@@ -136,7 +136,7 @@ pub(crate) async fn known(
             let problem = |problem: String| Problem::invalid_request(format!("metadataUrl: {problem}"));
             let target = metadata::target(client, &url).map_err(problem)?;
             call.attempt(attempts::look_up(call.tenant())).await?;
-            let read = call.aside(metadata::read(client, target.as_str())).await?;
+            let read = call.without_slot(metadata::read(client, target.as_str())).await?;
             OtherSide::MetadataUrl { url: target.as_str().to_owned(), text: read.map_err(problem)? }
         }
     };
@@ -148,5 +148,5 @@ pub(crate) async fn new_key(call: &Call<AdministerInPerson>, id: &ProviderId) ->
     let (seal, entity_id) = (call.site.pipeline.keys.saml(), service_of(&call.site, id).entity_id);
     let (id, now) = (id.clone(), call.ctx().now);
     let work = move || KeptKey::generate(&seal, &id, &entity_id, now);
-    call.aside(call.site.saml.compute(work)).await??.map_err(Problem::unforeseen)
+    call.without_slot(call.site.saml.compute(work)).await??.map_err(Problem::unexpected)
 }

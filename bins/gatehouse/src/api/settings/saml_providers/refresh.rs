@@ -39,7 +39,7 @@ pub(crate) async fn refresh_saml_provider(call: Call<AdministerInPerson>) -> Ans
         return Err(Problem::new(Code::Conflict, problem).reason("NO_METADATA_URL"));
     };
     call.attempt(attempts::look_up(call.tenant())).await?;
-    let read = call.aside(metadata::read(&call.site.webhooks.client, &url)).await?;
+    let read = call.without_slot(metadata::read(&call.site.webhooks.client, &url)).await?;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let refreshed = saml_sp::refreshed(ctx, tx, &id, &url, read).await?;
         let event = provider_changed(&refreshed.provider, &refreshed.changed);

@@ -64,11 +64,11 @@ pub(crate) async fn test_webhook(call: Call<Administer>) -> Answer {
     let found = found.ok_or_else(Problem::not_found)?;
     let now = call.env().now();
     let signers = call.site.pipeline.keys.webhooks().signers((call.tenant(), &id), &found.secrets, now);
-    let signers = signers.map_err(Problem::unforeseen)?;
+    let signers = signers.map_err(Problem::unexpected)?;
     let attempt = test_attempt(call.ctx(), &id, now)?;
     let client = &call.site.webhooks.client;
     let sent = webhooks::sent(client, &found.url, &signers, &attempt, (now, call.site.webhooks.user_agent));
-    let outcome = call.aside(sent).await?;
+    let outcome = call.without_slot(sent).await?;
     tracing::info!(
         subscription = id.as_str(),
         status = outcome.status,
@@ -81,7 +81,7 @@ pub(crate) async fn test_webhook(call: Call<Administer>) -> Answer {
 /// Creates the single attempt to deliver a test event.
 fn test_attempt(ctx: &Ctx, id: &SubscriptionId, now: Timestamp) -> Result<Attempt, Problem> {
     let event_id = EventId::new(&*ctx.env).to_string();
-    let data = RawValue::from_string("{}".into()).map_err(Problem::unforeseen)?;
+    let data = RawValue::from_string("{}".into()).map_err(Problem::unexpected)?;
     let payload = Payload {
         id: &event_id,
         kind: TEST,

@@ -253,7 +253,7 @@ pub(crate) async fn replay_webhook(call: Call<Administer>, body: Json<ReplayBody
     let past = async move |_: &Ctx, tx: &mut Tx| {
         let subscription = found(tx, &of).await?;
         enabled(&subscription)?;
-        Ok::<_, Problem>(tx.wanted_of_the_past(&subscription, (from, to)).await?)
+        Ok::<_, Problem>(tx.past_events(&subscription, (from, to)).await?)
     };
     let past = call.scan(past).await?;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
