@@ -77,7 +77,7 @@ pub fn server_metrics() -> &'static [Metric] {
 /// Upper bounds of the buckets, in seconds.
 const BUCKETS: [f64; 13] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
 
-/// Interval of the recorder's upkeep in seconds, which moves samples to their buckets even if nobody scrapes.
+/// Interval of the recorder's upkeep in seconds, which moves samples to their buckets even without scrapes.
 pub(crate) const UPKEEP: u32 = 5;
 
 static RECORDER: OnceLock<Option<PrometheusHandle>> = OnceLock::new();

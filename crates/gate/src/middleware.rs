@@ -246,7 +246,7 @@ async fn admit(
     Ok(())
 }
 
-/// Rejects cross-site requests, which a browser may send with our cookies. This includes sign-in.
+/// Rejects cross-site requests, which a browser may send with the session cookie. This includes sign-in.
 fn cross_site(request: &ServiceRequest, pipeline: &Pipeline) -> Result<(), Problem> {
     let headers = request.headers();
     let api = Area::of(request.path()) == Area::Api;
@@ -347,7 +347,7 @@ mod tests {
 
     async fn status(path: &str) -> StatusCode {
         let panics = || async {
-            assert!(!std::hint::black_box(true), "as it should");
+            assert!(!std::hint::black_box(true), "test panic");
             HttpResponse::Ok().finish()
         };
         let hangs = || async {

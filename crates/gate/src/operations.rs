@@ -24,7 +24,7 @@ pub enum OperationMode {
     Queued,
     /// It accepts cross-site requests.
     CrossSite,
-    /// It ends the session of its request, which no policy forbids.
+    /// It signs out, which no policy blocks.
     SignOut,
 }
 

@@ -25,7 +25,7 @@ async fn healthz() -> HttpResponse {
     fresh(&mut HttpResponse::Ok()).json(json!({ "status": "ok" }))
 }
 
-/// Returns whether the server can serve requests, and if not, why. Send it none while it returns 503.
+/// Returns whether the server can serve requests, and if not, why. Route no requests to it while it returns 503.
 #[get("/readyz")]
 async fn readyz(pipeline: web::Data<Pipeline>) -> HttpResponse {
     let well = pipeline.readiness.is_well(&pipeline.watched).await;

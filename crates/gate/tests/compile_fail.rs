@@ -2,7 +2,7 @@
 //!
 //! The compiler checks each file of `tests/ui` against the libraries built for this test, so nothing is built twice.
 //! A line that must fail ends in `//~` and the error's code; a file without such a line must compile.
-#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests speak by panicking")]
+#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests fail by panicking")]
 
 use std::{
     collections::BTreeMap,

@@ -3,7 +3,7 @@
 //! The areas' conformance suites and the lookups across tenants run with a listener on the connections, and the
 //! recorded statements are then explained. A new query is covered as soon as a suite runs it. This is a separate test
 //! program because the listener is process-wide.
-#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests speak by panicking")]
+#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests fail by panicking")]
 
 use std::{
     collections::BTreeSet,
@@ -59,21 +59,18 @@ use webhooks::SubscriptionStore;
 
 /// Statements that may scan, each with its reason. This list may only shrink.
 const MAY_SCAN: [(&str, &str); 2] = [
-    ("WHERE (`scim_tokens`.`id` =", "the command line looks for a token's tenant; no request does"),
-    (
-        "WHERE (`personal_access_tokens`.`id` =",
-        "the command line looks for a token's tenant; no request does",
-    ),
+    ("WHERE (`scim_tokens`.`id` =", "only the command line looks up a token's tenant"),
+    ("WHERE (`personal_access_tokens`.`id` =", "only the command line looks up a token's tenant"),
 ];
 
 /// Changes that are prepared on each use, each with its reason. This list may only shrink.
-const MAY_BE_PREPARED_ANEW: [(&str, &str); 1] = [(
+const MAY_BE_PREPARED_AGAIN: [(&str, &str); 1] = [(
     "AND (`step_up_challenges`.`id` IN (",
-    "SQLite's IN has a place for each value; only who asks for a sixth challenge gets there",
+    "SQLite's IN has one parameter per value; it takes a sixth concurrent challenge",
 )];
 
 static SENT: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
-static KEPT: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+static CACHED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
 struct Listener;
@@ -88,7 +85,7 @@ impl Instrumentation for Listener {
                 COUNT.fetch_add(1, Ordering::Relaxed);
             }
             InstrumentationEvent::CacheQuery { sql, .. } => {
-                KEPT.lock().unwrap().insert(sql.to_owned());
+                CACHED.lock().unwrap().insert(sql.to_owned());
             }
             _ => {}
         }
@@ -109,8 +106,8 @@ async fn sent(store: &Store) -> Vec<String> {
         tx.scim_token(&token.id).await?;
         tx.revoke_scim_token(&token.id, ctx.now).await?;
         tx.latest(10).await?;
-        people_sign_in(ctx, tx).await?;
-        people_come_with_saml(ctx, tx).await?;
+        run_sign_ins(ctx, tx).await?;
+        run_saml(ctx, tx).await?;
         Ok::<_, StoreError>(Audited::new((token, raw), Event::new("test", &UserDeactivated {})))
     };
     let (token, raw) = Box::pin(store.write(ctx, everything)).await.unwrap();
@@ -157,14 +154,14 @@ async fn sent(store: &Store) -> Vec<String> {
         across.tenant_of_scim_token(&token.id).await
     };
     store.across(across).await.unwrap();
-    what_is_over_goes(store, &env).await;
+    purge_expired_rows(store, &env).await;
     let sent = SENT.lock().unwrap().clone();
     let changes = ["INSERT", "UPDATE", "DELETE"];
-    let kept = KEPT.lock().unwrap().clone();
+    let cached = CACHED.lock().unwrap().clone();
     let again: Vec<_> = sent
-        .difference(&kept)
+        .difference(&cached)
         .filter(|statement| changes.iter().any(|change| statement.starts_with(change)))
-        .filter(|statement| !MAY_BE_PREPARED_ANEW.iter().any(|(part, _)| statement.contains(part)))
+        .filter(|statement| !MAY_BE_PREPARED_AGAIN.iter().any(|(part, _)| statement.contains(part)))
         .collect();
     assert!(again.is_empty(), "prepared again each time: {again:#?}");
     let reads = ["SELECT", "UPDATE", "DELETE"];
@@ -172,9 +169,13 @@ async fn sent(store: &Store) -> Vec<String> {
 }
 
 /// Signs users in and runs the maintenance of sign-in data.
-async fn salts_and_wrong_codes(ctx: &Ctx, tx: &mut store::Tx, id: &UserId) -> StoreResult<()> {
+async fn run_salts_and_wrong_codes(ctx: &Ctx, tx: &mut store::Tx, id: &UserId) -> StoreResult<()> {
     let salt = tx.password_salt("ada@example.com", Salt::random(&*ctx.env)).await?;
-    assert_eq!(tx.password_salt("ada@example.com", Salt::random(&*ctx.env)).await?, salt, "the first stays");
+    assert_eq!(
+        tx.password_salt("ada@example.com", Salt::random(&*ctx.env)).await?,
+        salt,
+        "the first salt is kept"
+    );
     tx.count_wrong_code(id).await?;
     tx.count_wrong_code(id).await?;
     assert_eq!(tx.wrong_codes(id).await?, 2);
@@ -192,13 +193,13 @@ async fn notices(tx: &mut store::Tx, id: &UserId) -> StoreResult<()> {
     for notice in ["FIRST", "SECOND", "FIRST"] {
         tx.add_notice(id, notice).await?;
     }
-    assert_eq!(tx.notices(id).await?, ["FIRST", "SECOND"], "the newest first, each once");
+    assert_eq!(tx.notices(id).await?, ["FIRST", "SECOND"], "each notice once");
     assert_eq!(tx.consume_notice(id).await?.as_deref(), Some("FIRST"));
     assert_eq!(tx.consume_notice(id).await?.as_deref(), Some("SECOND"));
     Ok(())
 }
 
-async fn people_sign_in(ctx: &Ctx, tx: &mut store::Tx) -> StoreResult<()> {
+async fn run_sign_ins(ctx: &Ctx, tx: &mut store::Tx) -> StoreResult<()> {
     let new =
         NewPerson { email: "signs.in@example.com".parse().unwrap(), role: Role::Admin, display_name: None };
     let ada = directory::create_person(ctx, tx, new).await.unwrap();
@@ -212,7 +213,7 @@ async fn people_sign_in(ctx: &Ctx, tx: &mut store::Tx) -> StoreResult<()> {
     tx.set_password(id, "hash", ctx.now).await?;
     tx.set_password(id, "other", ctx.now).await?;
     assert_eq!(tx.password(id).await?.as_deref(), Some("other"));
-    salts_and_wrong_codes(ctx, tx, id).await?;
+    run_salts_and_wrong_codes(ctx, tx, id).await?;
     assert_eq!(tx.note_origin(id, "here", ctx.now).await?, OriginHistory::First);
     assert_eq!(tx.note_origin(id, "here", ctx.now).await?, OriginHistory::Known);
     assert_eq!(tx.note_origin(id, "there", ctx.now).await?, OriginHistory::New);
@@ -262,7 +263,7 @@ async fn people_sign_in(ctx: &Ctx, tx: &mut store::Tx) -> StoreResult<()> {
     assert!(tx.use_code(id, &[1; 32], ctx.now).await? && !tx.use_code(id, &[1; 32], ctx.now).await?);
     assert_eq!(tx.unused_codes(id).await?, 1);
 
-    let session = they_have_sessions(ctx, tx, id).await?;
+    let session = run_sessions(ctx, tx, id).await?;
 
     let person = tx.person(id).await?.unwrap();
     tx.administrators(sessions::Lifetime { idle_minutes: 60, absolute_days: 30 }, ctx.now).await?;
@@ -283,7 +284,7 @@ async fn people_sign_in(ctx: &Ctx, tx: &mut store::Tx) -> StoreResult<()> {
     let uses = uses.map(|(of, id)| LastUse { of, id, at: ctx.now.plus_millis(60_000), ip: None });
     tx.note_uses(&uses).await?;
     tx.recent(ctx.now.plus_millis(-1), ctx.now, Lifetime { idle_minutes: 5, absolute_days: 1 }).await?;
-    entries_are_found(ctx, tx).await?;
+    search_entries(ctx, tx).await?;
     let policy = Policy { require_verified_attestation: true, ..Policy::default() };
     attestation::set(tx, policy.clone()).await.unwrap();
     assert_eq!(tx.attestation_policy().await?, policy);
@@ -296,7 +297,7 @@ async fn people_sign_in(ctx: &Ctx, tx: &mut store::Tx) -> StoreResult<()> {
     Ok(())
 }
 
-async fn they_have_sessions(ctx: &Ctx, tx: &mut store::Tx, id: &UserId) -> StoreResult<Session> {
+async fn run_sessions(ctx: &Ctx, tx: &mut store::Tx, id: &UserId) -> StoreResult<Session> {
     let new = NewSession {
         user: id.clone(),
         device_label: "device".into(),
@@ -309,7 +310,7 @@ async fn they_have_sessions(ctx: &Ctx, tx: &mut store::Tx, id: &UserId) -> Store
         not_after: Some(ctx.now.plus_millis(60_000)),
     };
     let session = sessions::open(ctx, tx, new.clone()).await?.unwrap();
-    assert!(sessions::open(ctx, tx, new).await?.is_none(), "a foreign token has one row");
+    assert!(sessions::open(ctx, tx, new).await?.is_none(), "a foreign token has one session");
     assert_eq!(tx.session(&session.id).await?.as_ref(), Some(&session));
     assert_eq!(tx.sessions_of(id).await?, std::slice::from_ref(&session));
     tx.update_session(&session).await?;
@@ -321,7 +322,7 @@ async fn they_have_sessions(ctx: &Ctx, tx: &mut store::Tx, id: &UserId) -> Store
 }
 
 /// Creates, uses, maintains and removes identity providers.
-async fn people_come_with_saml(ctx: &Ctx, tx: &mut store::Tx) -> StoreResult<()> {
+async fn run_saml(ctx: &Ctx, tx: &mut store::Tx) -> StoreResult<()> {
     let one = saml_provider(ctx);
     let id = &one.id;
     assert_eq!(tx.count_providers().await?, 0);
@@ -412,7 +413,7 @@ fn saml_request(of: &Provider, expires_at: Timestamp) -> Request {
 }
 
 /// Finds and purges expired rows.
-async fn what_is_over_goes(store: &Store, env: &Arc<dyn Env>) {
+async fn purge_expired_rows(store: &Store, env: &Arc<dyn Env>) {
     let ctx = Ctx::new(env.clone(), TenantId::new(&**env), Actor::system("test"));
     let keep = async |ctx: &Ctx, tx: &mut store::Tx| {
         let one = saml_provider(ctx);
@@ -435,7 +436,7 @@ async fn what_is_over_goes(store: &Store, env: &Arc<dyn Env>) {
 }
 
 /// Searches the audit log by each of its indexes.
-async fn entries_are_found(ctx: &Ctx, tx: &mut store::Tx) -> StoreResult<()> {
+async fn search_entries(ctx: &Ctx, tx: &mut store::Tx) -> StoreResult<()> {
     let position = Position { timestamp: ctx.now, id: "aud_1".into() };
     let text = || Some("x".to_owned());
     let filters = [
@@ -457,11 +458,11 @@ async fn entries_are_found(ctx: &Ctx, tx: &mut store::Tx) -> StoreResult<()> {
             }
         }
     }
-    the_log_is_kept(ctx, tx).await
+    run_audit_log(ctx, tx).await
 }
 
 /// Seals, proves, verifies, removes and erases audit entries.
-async fn the_log_is_kept(ctx: &Ctx, tx: &mut store::Tx) -> StoreResult<()> {
+async fn run_audit_log(ctx: &Ctx, tx: &mut store::Tx) -> StoreResult<()> {
     let keys = CheckpointKeys::derive(
         &kernel::MasterKeys::new(vec![("test".to_owned(), kernel::Secret::new(vec![7; 32]))]).unwrap(),
     );
@@ -481,7 +482,7 @@ async fn the_log_is_kept(ctx: &Ctx, tx: &mut store::Tx) -> StoreResult<()> {
         follow(tx, &filter, 0, 10).await?;
     }
     assert_eq!(tx.count(ctx.now, ctx.now.plus_millis(1), 100).await?, 100);
-    webhooks_are_delivered(ctx, tx).await?;
+    run_webhooks(ctx, tx).await?;
     tx.position_of(entries[0].id.as_str()).await?;
     tx.entry(entries[0].id.as_str()).await?;
     tx.newest_checkpoint().await?;
@@ -515,7 +516,7 @@ fn delivering(env: &dyn Env) -> webhooks::Lease {
 }
 
 /// Runs subscriptions and deliveries with their outcomes.
-async fn webhooks_are_delivered(ctx: &Ctx, tx: &mut store::Tx) -> StoreResult<()> {
+async fn run_webhooks(ctx: &Ctx, tx: &mut store::Tx) -> StoreResult<()> {
     let keys = webhooks::SecretKeys::new(
         &kernel::MasterKeys::new(vec![("test".to_owned(), kernel::Secret::new(vec![7; 32]))]).unwrap(),
     );
@@ -533,7 +534,7 @@ async fn webhooks_are_delivered(ctx: &Ctx, tx: &mut store::Tx) -> StoreResult<()
     let lease = delivering(&*ctx.env);
     assert!(tx.lease_webhook(id, &lease).await?);
     let webhooks::LeaseOutcome::Ours { fresh, .. } = tx.take_webhook(id, &lease, 10).await? else {
-        panic!("it is ours")
+        panic!("the lease was refused")
     };
     let outcome = webhooks::Outcome::failed(webhooks::AttemptError::Timeout, 15_000);
     let next = Some(webhooks::NextAttempt { id: Id::new(&*ctx.env), at: ctx.now });
@@ -596,7 +597,7 @@ async fn counted(store: &Store, many: usize) -> Vec<(&'static str, usize)> {
             tx.insert_group(&group).await?;
             groups.push(group.id);
         }
-        count("making them");
+        count("creating them");
         let members = json!(people.iter().collect::<Vec<_>>());
         let add = json!({ "Operations": [{ "op": "add", "path": "members", "value": members }] });
         let add = Patch::read(&GROUPS, &add).unwrap();
@@ -644,7 +645,7 @@ async fn statements_use_indexes_and_do_not_multiply_with_rows() {
         let scans = |line: &String| line.starts_with("SCAN") && !own(line);
         assert!(!plan.iter().any(scans), "{statement}\n{plan:#?}");
         let sorts = plan.iter().any(|line| line.contains("TEMP B-TREE"));
-        assert!(!sorts || is_filtered_page(statement), "sorted by hand: {statement}\n{plan:#?}");
+        assert!(!sorts || is_filtered_page(statement), "sorted without an index: {statement}\n{plan:#?}");
     }
 
     let database = TestDatabase::new(Kind::Postgres).await;

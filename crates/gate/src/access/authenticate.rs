@@ -118,7 +118,7 @@ impl Gate {
         }
     }
 
-    /// Authenticates by a session cookie of ours. Its database row decides.
+    /// Authenticates by a session cookie of this server. Its database row decides.
     async fn own(
         &self,
         claims: &Claims,

@@ -146,7 +146,7 @@ pub(crate) struct Authority {
     is_sign_out: bool,
     admit: fn(Caller) -> Result<(), Problem>,
     /// Whether to decide after the work, so that no statement waits for the credential. This is safe for identity
-    /// providers, which cannot change what their token is checked by.
+    /// providers, which cannot change the rows that their token is checked against.
     pub(crate) decides_last: bool,
 }
 

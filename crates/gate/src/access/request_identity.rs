@@ -17,7 +17,7 @@ pub(crate) struct RequestIdentity {
     pub(crate) caller: Caller,
     /// The network policy that admitted the request.
     pub(crate) network: NetworkMark,
-    /// Whether the request ends its own session, which no policy forbids.
+    /// Whether the request signs out, which no policy blocks.
     pub(crate) is_sign_out: bool,
     pub(crate) ctx: Ctx,
     /// See [`RequestOrigin::peer`].

@@ -212,7 +212,7 @@ impl<P: WritePermission> Access<P> {
     /// Runs `work` in one transaction on the caller's tenant, together with its audit entries.
     ///
     /// The transaction reads the caller's credential again and commits only if it would still be accepted; otherwise
-    /// it returns [`WorkError::Denied`]. Once begun it runs to its end even if the client disconnects, so a change is
+    /// it returns [`WorkError::Denied`]. Once started, it completes even if the client disconnects, so a change is
     /// never half done.
     pub async fn write<T: Send + 'static, E: Failure>(
         &self,

@@ -45,7 +45,7 @@ impl<E: From<StoreError>> Authorization<E> {
     }
 }
 
-/// Runs `work` in one transaction. Once begun it runs to its end even if the client disconnects. With an authority it
+/// Runs `work` in one transaction. Once started, it completes even if the client disconnects. With an authority it
 /// commits only if that is still valid. On databases with concurrent transactions this is checked again at the end.
 pub(crate) async fn write<T: Send + 'static, E: Failure>(
     gate: web::Data<Gate>,
@@ -64,7 +64,7 @@ pub(crate) async fn write<T: Send + 'static, E: Failure>(
         let (value, events) = match work(ctx, tx).await {
             Ok(audited) => audited.into_parts(),
             Err(failed) => {
-                // A caller who may no longer act learns only that, and nothing of what the work has found.
+                // A caller who may no longer act gets only that error, not the result of the work.
                 if let Some(by) = by.as_ref().filter(|_| !decides_first) {
                     by.decide(ctx, tx).await?;
                 }

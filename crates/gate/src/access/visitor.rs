@@ -27,7 +27,7 @@ pub struct Visitor {
     arrival: RequestOrigin,
     slot: Option<RequestSlot>,
     user_agent: String,
-    /// The browser's current session, if it has one of ours.
+    /// The browser's current session, if this server started it.
     previous: Option<(TenantId, SessionId)>,
 }
 

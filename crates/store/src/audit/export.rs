@@ -307,10 +307,10 @@ impl Tx {
             return Ok(found.into_iter().map(|listed| Exported { listed, proof: None }).collect());
         };
         let ids: Vec<_> = found.iter().map(|listed| listed.entry.id.as_str()).collect();
-        let places = in_time(self.positions_of(&ids)).await?;
+        let positions = in_time(self.positions_of(&ids)).await?;
         let mut proved = Vec::with_capacity(found.len());
         for listed in found {
-            let sequence = places.get(&listed.entry.id).copied();
+            let sequence = positions.get(&listed.entry.id).copied();
             let path = match sequence {
                 Some(sequence) => in_time(inclusion(self, &mut step.nodes, sequence, size)).await?,
                 None => None,

@@ -32,12 +32,12 @@ const SEAL: &str = "INSERT INTO audit_sealed (tenant_id, sequence, entry_id, lea
     SELECT $1, sealed.* FROM unnest($2, $3, $4) AS sealed";
 
 /// Converts a position to a database integer.
-pub(crate) fn number(place: u64) -> i64 {
-    i64::try_from(place).unwrap_or(i64::MAX)
+pub(crate) fn number(position: u64) -> i64 {
+    i64::try_from(position).unwrap_or(i64::MAX)
 }
 
 /// Reads a position from its column.
-pub(crate) fn place(column: &'static str, number: i64) -> StoreResult<u64> {
+pub(crate) fn read_position(column: &'static str, number: i64) -> StoreResult<u64> {
     u64::try_from(number).map_err(|error| corrupt(column, error))
 }
 
@@ -58,7 +58,7 @@ pub(crate) struct LogRow {
 
 impl LogRow {
     pub(crate) fn log(&self) -> StoreResult<Frontier> {
-        let size = place("audit_logs.size", self.size)?;
+        let size = read_position("audit_logs.size", self.size)?;
         Frontier::restore(size, &self.frontier)
             .ok_or_else(|| corrupt("audit_logs.frontier", "does not match the size of the log"))
     }
@@ -139,7 +139,7 @@ impl Tx {
             .select((audit_sealed::sequence, audit_sealed::leaf));
         let row: Option<(i64, Vec<u8>)> = read!(self, c => query.first(c).await.optional())?;
         row.map(|(sequence, leaf)| {
-            Ok((place("audit_sealed.sequence", sequence)?, hash("audit_sealed.leaf", leaf)?))
+            Ok((read_position("audit_sealed.sequence", sequence)?, hash("audit_sealed.leaf", leaf)?))
         })
         .transpose()
     }
@@ -151,7 +151,9 @@ impl Tx {
         let query = of_tenant.filter(audit_sealed::entry_id.eq_any(ids)).filter(audit_sealed::sequence.ge(0));
         let query = query.select(columns);
         let rows: Vec<(String, i64)> = read!(self, c => query.load(c).await)?;
-        rows.into_iter().map(|(id, sequence)| Ok((id, place("audit_sealed.sequence", sequence)?))).collect()
+        rows.into_iter()
+            .map(|(id, sequence)| Ok((id, read_position("audit_sealed.sequence", sequence)?)))
+            .collect()
     }
 
     /// Returns the entry with this id.
@@ -327,7 +329,7 @@ impl TreeStore for Tx {
         };
         rows.into_iter()
             .map(|(index, bytes)| {
-                Ok((place("audit_subtrees.number", index)?, hash("audit_subtrees.hash", bytes)?))
+                Ok((read_position("audit_subtrees.number", index)?, hash("audit_subtrees.hash", bytes)?))
             })
             .collect()
     }

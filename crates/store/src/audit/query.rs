@@ -16,7 +16,7 @@ use kernel::{StoreResult, Timestamp};
 
 use super::{
     entry_row::EntryRow,
-    log::{number, place},
+    log::{number, read_position},
 };
 use crate::{
     Tx,
@@ -87,8 +87,8 @@ fn condition(
     if let (Some(actions), None) = (&filter.actions, action) {
         push_column(&mut condition, dialect, "action", true);
         condition.sql(" IN (");
-        for (place, action) in actions.iter().enumerate() {
-            condition.sql(if place == 0 { "" } else { ", " });
+        for (index, action) in actions.iter().enumerate() {
+            condition.sql(if index == 0 { "" } else { ", " });
             condition.text(action);
         }
         condition.sql(")");
@@ -265,7 +265,7 @@ impl AuditQueryStore for Tx {
     async fn sealed_size(&mut self) -> StoreResult<u64> {
         let query = audit_logs::table.find(self.tenant.as_str()).select(audit_logs::size);
         let size: Option<i64> = read!(self, c => query.first(c).await.optional())?;
-        place("audit_logs.size", size.unwrap_or_default())
+        read_position("audit_logs.size", size.unwrap_or_default())
     }
 
     async fn sealed_entries(
@@ -289,8 +289,9 @@ impl AuditQueryStore for Tx {
         let found: Vec<(i64, EntryRow, Option<String>)> = read!(self, c => query
             .select((audit_sealed::sequence, EntryRow::as_select(), sql::<Nullable<Text>>(ACTOR_NAME)))
             .load(c).await)?;
-        let one =
-            |(sequence, row, name)| Ok((place("audit_sealed.sequence", sequence)?, listed((row, name))));
+        let one = |(sequence, row, name)| {
+            Ok((read_position("audit_sealed.sequence", sequence)?, listed((row, name))))
+        };
         found.into_iter().map(one).collect()
     }
 }

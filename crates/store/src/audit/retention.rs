@@ -11,7 +11,7 @@ use kernel::{StoreError, StoreResult, Timestamp};
 
 use super::{
     entry_row::EntryRow,
-    log::{number, place},
+    log::{number, read_position},
 };
 use crate::{
     Tx,
@@ -116,7 +116,8 @@ impl Tx {
             return Ok(0);
         };
         let end = before.min(first.saturating_add(number(KEPT_AT_ONCE)));
-        let (from, to) = (place("audit_sealed.sequence", first)?, place("audit_sealed.sequence", end)?);
+        let (from, to) =
+            (read_position("audit_sealed.sequence", first)?, read_position("audit_sealed.sequence", end)?);
         if !is_covered(self, &tenant, &removal, from, to).await? {
             return Err(StoreError::Aborted(
                 "the entries differ from the declared removal: run `gatehouse audit verify`",

@@ -11,7 +11,7 @@ use kernel::StoreResult;
 
 use super::{
     entry_row::EntryRow,
-    log::{LogRow, number, place},
+    log::{LogRow, number, read_position},
 };
 use crate::{
     Tx,
@@ -56,7 +56,7 @@ impl VerifyStore for Tx {
             .load(c).await)?;
         let row = |(sequence, id, leaf, entry): NodeRow| {
             Ok(SealedRow {
-                sequence: place("audit_sealed.sequence", sequence)?,
+                sequence: read_position("audit_sealed.sequence", sequence)?,
                 id,
                 // A leaf of another length was altered in the database, so it must not match.
                 leaf: leaf.try_into().unwrap_or_default(),
@@ -82,7 +82,7 @@ impl VerifyStore for Tx {
             if size <= last {
                 break;
             }
-            read.push((place("audit_checkpoints.size", size)?, note));
+            read.push((read_position("audit_checkpoints.size", size)?, note));
             last = size;
         }
         if read.is_empty() && is_any {
@@ -103,7 +103,7 @@ impl VerifyStore for Tx {
             .order(audit_drops::before_sequence)
             .select(audit_drops::before_sequence);
         let rows: Vec<i64> = read!(self, c => query.load(c).await)?;
-        rows.into_iter().map(|before| place("audit_drops.before_sequence", before)).collect()
+        rows.into_iter().map(|before| read_position("audit_drops.before_sequence", before)).collect()
     }
 
     async fn statements(&mut self, kind: &str) -> StoreResult<Vec<(u64, String)>> {
@@ -113,7 +113,9 @@ impl VerifyStore for Tx {
             .order(audit_statements::number)
             .select((audit_statements::number, audit_statements::note));
         let rows: Vec<(i64, String)> = read!(self, c => query.load(c).await)?;
-        rows.into_iter().map(|(number, note)| Ok((place("audit_statements.number", number)?, note))).collect()
+        rows.into_iter()
+            .map(|(number, note)| Ok((read_position("audit_statements.number", number)?, note)))
+            .collect()
     }
 
     async fn waiting(&mut self, after: &str, limit: usize) -> StoreResult<Vec<String>> {
@@ -160,8 +162,8 @@ impl VerifyStore for Tx {
             .order(audit_subtrees::number)
             .select(audit_subtrees::number);
         let group: Option<i64> = read!(self, c => group.first(c).await.optional())?;
-        let entry = entry.map(|entry| place("audit_sealed.sequence", entry)).transpose()?;
-        let group = group.map(|group| place("audit_subtrees.number", group)).transpose()?;
+        let entry = entry.map(|entry| read_position("audit_sealed.sequence", entry)).transpose()?;
+        let group = group.map(|group| read_position("audit_subtrees.number", group)).transpose()?;
         Ok(entry.into_iter().chain(group.map(|group| group.saturating_mul(GROUP))).min())
     }
 

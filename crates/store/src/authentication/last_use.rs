@@ -1,4 +1,4 @@
-//! Records the last use of credentials, and purges what has expired.
+//! Records the last use of credentials, and purges expired rows.
 
 use audit::Unaudited;
 use std::net::IpAddr;
@@ -43,7 +43,7 @@ pub struct LastUse {
 
 impl Tx {
     /// Records when credentials of the tenant were last used. A later time that is already stored stays, because several
-    /// instances record what they saw.
+    /// instances record uses.
     pub async fn note_uses(&mut self, uses: &[LastUse]) -> StoreResult<()> {
         for one in uses {
             let (tenant, id) = (self.tenant.to_string(), one.id.as_str());

@@ -186,8 +186,8 @@ impl CredentialReread {
     }
 
     /// Sends the statement on a connection with a transaction, or with a BEGIN that was sent first. If it must be
-    /// prepared first, a pipelined statement may run before it, so the pipelined work must not change what the
-    /// credential is checked by.
+    /// prepared first, a pipelined statement may run before it, so the pipelined work must not change the
+    /// rows that the credential is checked against.
     pub(crate) async fn on_postgres(&self, conn: &AsyncPgConnection) -> QueryResult<()> {
         let mut conn = conn;
         let row = conn.read_credential(&self.tenant, &self.key).await;

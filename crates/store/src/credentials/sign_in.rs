@@ -269,7 +269,7 @@ impl AttemptStore for Tx {
     async fn attempts(&mut self, keys: &[AttemptKey]) -> StoreResult<Vec<Vec<i64>>> {
         unaudited(Unaudited::AttemptCounted);
         let found: Vec<(Vec<u8>, JsonText)> = match self.db.changing().await? {
-            // SQLite has a single writer, so nobody writes between this read and the write.
+            // SQLite has a single writer, so no other write happens between this read and the write.
             Conn::Sqlite(c) => {
                 let wanted = keys.iter().map(|key| key.as_bytes().to_vec());
                 let query = attempts::table.filter(attempts::key.eq_any(wanted));

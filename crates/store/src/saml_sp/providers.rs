@@ -1,4 +1,4 @@
-//! Identity providers and the domains they speak for.
+//! Identity providers and their email domains.
 
 use ::saml_sp::{EmailDomain, Provider, ProviderId, ProviderStore};
 use async_trait::async_trait;

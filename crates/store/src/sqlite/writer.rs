@@ -231,7 +231,7 @@ fn write_all(mut conn: SqliteConn, inbox: &mpsc::Receiver<WriteUnit>, disk: &Dis
     }
 }
 
-/// Runs one unit of work in a savepoint. The second result tells whether the surrounding transaction is still open.
+/// Runs one unit of work in a savepoint. The second result says whether the surrounding transaction is still open.
 fn savepoint<T, E: From<StoreError>>(
     mut conn: SqliteConn,
     ctx: &Ctx,

@@ -71,7 +71,7 @@ async fn failed_or_panicking_unit_is_rolled_back() {
         let panics = async |ctx: &Ctx, tx: &mut Tx| {
             scim_core::users::create(ctx, tx, draft("panics"), OnExisting::Answer).await?;
             if ctx.request_id.is_none() {
-                panic!("as it should");
+                panic!("test panic");
             }
             Err::<Audited<()>, _>(scim_core::Error::NotFound)
         };
@@ -98,7 +98,7 @@ async fn units_next_to_a_failing_one_are_committed() {
                         .await?;
                     match number % 4 {
                         1 => Err(scim_core::Error::NotFound),
-                        2 => panic!("as it should"),
+                        2 => panic!("test panic"),
                         _ => Ok(Audited::new((), Event::new("test", &UserDeactivated {}))),
                     }
                 };

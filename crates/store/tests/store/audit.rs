@@ -183,8 +183,8 @@ async fn pages_are_complete_while_entries_commit_late() {
         let mut unique = seen.clone();
         unique.sort_unstable();
         unique.dedup();
-        assert_eq!(unique.len(), seen.len(), "nothing twice");
-        assert!(promised.iter().all(|id| seen.contains(id)), "and nothing left out that was there");
+        assert_eq!(unique.len(), seen.len(), "no entry twice");
+        assert!(promised.iter().all(|id| seen.contains(id)), "no committed entry is missing");
     })
     .await;
 }

@@ -190,7 +190,7 @@ async fn only_one_sealer_continues_a_log() {
         let owner = ["one", "two", "three", "four"][counts.iter().position(|count| *count > 0).unwrap()];
         let other = if owner == "one" { "two" } else { "one" };
         record(&world, 0..5).await;
-        assert_eq!(seal_as(&world, other).await.unwrap(), 0, "somebody else has the lease");
+        assert_eq!(seal_as(&world, other).await.unwrap(), 0, "another owner has the lease");
         assert_eq!(seal_as(&world, owner).await.unwrap(), 5);
         // A crashed sealer loses its lease.
         record(&world, 0..5).await;
@@ -242,7 +242,7 @@ async fn tampering_is_located() {
             behind(&world, &statement).await;
             let found = verified(&world, Vec::new()).await.findings;
             behind(&world, &back).await;
-            assert_eq!(verified(&world, vec![known.clone()]).await.count, 0, "it is as it was: {back}");
+            assert_eq!(verified(&world, vec![known.clone()]).await.count, 0, "restored: {back}");
             found
         };
         let of = |at: usize| format!("WHERE tenant_id = '{tenant}' AND id = '{}'", id(at));

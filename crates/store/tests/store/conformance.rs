@@ -71,7 +71,7 @@ async fn tenants_tokens_and_people() {
         let stray = world.change(&other, async move |_, tx| tx.insert_tenant(&again).await).await;
         assert!(
             matches!(stray, Err(StoreError::Aborted(_))),
-            "a tenant is kept in its own unit of work only"
+            "a tenant is stored only in its own unit of work"
         );
 
         let found = world.store.across(async |across| across.tenant_of_slug("acme").await).await.unwrap();
@@ -85,11 +85,14 @@ async fn tenants_tokens_and_people() {
         let find = async |across: &mut store::Across| across.credential(&tenant, &key).await;
         let Some(store::Credential::ScimToken(found, network)) = world.store.across(find).await.unwrap()
         else {
-            panic!("the token is found")
+            panic!("the token was not found")
         };
         assert_eq!((&found, network), (&token, store::NetworkMark::default()));
         let elsewhere = async |across: &mut store::Across| across.credential(&other, &key).await;
-        assert!(world.store.across(elsewhere).await.unwrap().is_none(), "a token opens its own tenant only");
+        assert!(
+            world.store.across(elsewhere).await.unwrap().is_none(),
+            "a token is valid only in its own tenant"
+        );
         let owner = async |across: &mut store::Across| across.tenant_of_scim_token(&token.id).await;
         assert_eq!(world.store.across(owner).await.unwrap().as_ref(), Some(&acme.id));
 
@@ -216,7 +219,7 @@ async fn tenants_are_isolated() {
             .read(ctx.tenant, async move |tx: &mut store::Tx| tx.user(&ada.id).await)
             .await
             .unwrap();
-        assert_eq!(kept.unwrap().user_name, "ada", "nor does it change anything there");
+        assert_eq!(kept.unwrap().user_name, "ada", "the other tenant is unchanged");
     })
     .await;
 }
@@ -243,7 +246,7 @@ async fn users_without_folded_attributes_are_found_after_migration() {
         world.raw("UPDATE users SET folded = NULL").await;
         assert_eq!(total().await, 0);
         if world.kind == Kind::Postgres {
-            assert!(world.store.is_behind().await.unwrap(), "a server would not start");
+            assert!(world.store.is_behind().await.unwrap(), "a server refuses to start");
         }
         // Migrating, or opening an SQLite database, fills the column.
         world.reopened().migrate().await.unwrap();

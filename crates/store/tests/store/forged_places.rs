@@ -46,7 +46,7 @@ async fn rows_outside_the_log_are_found() {
             assert_eq!(found, [Finding::Inserted { id: "aud_forged".into() }], "{place}");
             if place == "-1" {
                 let look = async |tx: &mut Tx| tx.position_of("aud_forged").await;
-                assert_eq!(read(&world, look).await, None, "it has no place that could be proved");
+                assert_eq!(read(&world, look).await, None, "it has no valid position");
             }
             behind(&world, "DELETE FROM audit_sealed WHERE entry_id = 'aud_forged'").await;
         }
@@ -122,7 +122,10 @@ async fn forged_size_does_not_stall_a_verification() {
         behind(&world, &old).await;
         assert_eq!(ended(&world).await.findings, [Finding::Unsigned { size: huge }]);
         let look = async |tx: &mut Tx| tx.newest_checkpoint().await;
-        assert!(world.store.read(tenant.clone(), look).await.is_err(), "it is not the newest");
+        assert!(
+            world.store.read(tenant.clone(), look).await.is_err(),
+            "a checkpoint of another size must not count"
+        );
         behind(&world, &format!("DELETE FROM audit_checkpoints WHERE size = {huge}")).await;
         if world.kind == Kind::Sqlite {
             for garbage in ["'zz'", "x'ffff'"] {

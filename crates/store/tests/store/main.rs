@@ -1,5 +1,5 @@
 //! Storage on both databases.
-#![expect(clippy::unwrap_used, clippy::panic, clippy::manual_assert, reason = "tests speak by panicking")]
+#![expect(clippy::unwrap_used, clippy::panic, clippy::manual_assert, reason = "tests fail by panicking")]
 
 mod atomic;
 mod audit;

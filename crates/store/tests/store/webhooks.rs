@@ -276,13 +276,13 @@ async fn checkpoints_are_published_hourly_to_subscribers() {
             is_due
         };
         let hour_ago = world.env.now().plus_millis(-3_600_000);
-        assert!(!publish(hour_ago).await, "nothing is sealed");
+        assert!(!publish(hour_ago).await, "nothing is sealed yet");
         seal().await;
         assert!(publish(hour_ago).await);
-        assert!(!publish(hour_ago).await, "it has not grown");
+        assert!(!publish(hour_ago).await, "the log has not grown");
         happens(&world).await;
         seal().await;
-        assert!(!publish(hour_ago).await, "it is not an hour ago");
+        assert!(!publish(hour_ago).await, "the last publication is less than an hour old");
         assert_eq!(deliveries(&world, &one).await.len(), 1);
         assert!(publish(world.env.now()).await);
         let attempts = fresh(&world, &one, "a").await;

@@ -69,7 +69,7 @@ impl Tx {
         self.void_invitations(user).await
     }
 
-    /// Voids what was issued for a user's previous address and role: links and unfinished sign-ins.
+    /// Voids a user's links and unfinished sign-ins, which were issued for the previous address and role.
     pub(crate) async fn void_invitations(&mut self, user: &UserId) -> StoreResult<()> {
         self.drop_tickets(user).await?;
         self.drop_links(user).await

@@ -83,7 +83,7 @@ async fn domain_verified_concurrently_has_one_owner() {
             place.of(of, async move |store: &mut dyn Saml| store.domain_owner(&corp).await).await.unwrap()
         };
         assert_eq!(known(&place.tenant).await.as_ref(), Some(owner));
-        assert!(!prove(owner).await, "its own included");
+        assert!(!prove(owner).await, "not even its current owner");
         let give_up = async |of: &TenantId| {
             let corp = corp.clone();
             let work = async move |store: &mut dyn Saml| store.delete_verified_domain(&corp).await;
@@ -92,7 +92,7 @@ async fn domain_verified_concurrently_has_one_owner() {
         assert!(!give_up(&place.tenant).await);
         assert!(give_up(owner).await && !give_up(owner).await, "once");
         assert_eq!(known(owner).await, None);
-        assert!(prove(&place.tenant).await, "then it is anybody's");
+        assert!(prove(&place.tenant).await, "a released domain is free");
     })
     .await;
 }
@@ -134,7 +134,7 @@ async fn address_leads_to_the_provider_of_the_domains_owner() {
             let look = async move |across: &mut store::Across| across.provider_for_domain(&wanted).await;
             world.store.across(look).await.unwrap()
         };
-        assert_eq!(found("a.example").await, None, "nobody has proved it");
+        assert_eq!(found("a.example").await, None, "no tenant has verified it");
         for name in ["a.example", "b.example", "c.example"] {
             let proved = verified(&*world.env, name, Method::Operator);
             let work = async move |_: &_, tx: &mut store::Tx| {
@@ -144,7 +144,7 @@ async fn address_leads_to_the_provider_of_the_domains_owner() {
             assert!(world.change(&acme, work).await.unwrap());
         }
         assert_eq!(found("a.example").await, Some((acme, ours.id)));
-        assert_eq!(found("b.example").await, None, "who speaks for it has not proved it");
+        assert_eq!(found("b.example").await, None, "its provider's tenant has not verified it");
         assert_eq!(found("c.example").await, None);
     })
     .await;

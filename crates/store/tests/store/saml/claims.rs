@@ -55,7 +55,7 @@ async fn request_accepts_only_its_provider_and_browser_in_time() {
         assert_eq!(place.claim(&kept, &another, ours).await, ClaimedRequest::Unknown);
         place
             .work(async move |store: &mut dyn Saml| {
-                assert_eq!(store.request(&kept.id).await?, None, "it is answered");
+                assert_eq!(store.request(&kept.id).await?, None, "an answered request is gone");
                 assert!(store.request(&other.id).await?.is_some());
                 Ok(())
             })
@@ -128,7 +128,7 @@ async fn claims_are_rolled_back_with_the_unit_of_work() {
         super::kept(&world, &one).await;
         let made = request(&one, 1, world.env.now());
         let wanted = made.clone();
-        unaudited(&world, async move |tx| wanted_is_kept(tx, &wanted).await).await.unwrap();
+        unaudited(&world, async move |tx| store_request(tx, &wanted).await).await.unwrap();
         let claim = async |fails: bool| {
             let (of, provider, now) = (made.clone(), one.id.clone(), world.env.now());
             let work = async move |tx: &mut store::Tx| {
@@ -147,6 +147,6 @@ async fn claims_are_rolled_back_with_the_unit_of_work() {
     .await;
 }
 
-async fn wanted_is_kept(store: &mut dyn Saml, request: &::saml_sp::Request) -> kernel::StoreResult<()> {
+async fn store_request(store: &mut dyn Saml, request: &::saml_sp::Request) -> kernel::StoreResult<()> {
     store.insert_request(request).await
 }

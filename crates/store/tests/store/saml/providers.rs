@@ -35,7 +35,7 @@ async fn providers_are_stored_and_found_by_id_and_domain() {
         let stranger = provider(&*place.env, &place.tenant, &["a.example"]);
         let insert = async move |store: &mut dyn Saml| store.insert_provider(&stranger).await;
         let taken = place.of(&place.tenant, insert).await;
-        assert!(matches!(taken, Err(StoreError::Taken(_))), "a domain is one provider's of a tenant");
+        assert!(matches!(taken, Err(StoreError::Taken(_))), "a domain belongs to one provider of a tenant");
     })
     .await;
 }
@@ -102,7 +102,7 @@ async fn deleting_a_provider_deletes_its_data() {
                 assert_eq!(store.provider(&of).await?, None);
                 assert_eq!(store.provider_of_domain(&domain("a.example")).await?, None);
                 assert_eq!(store.connection_test(&trials[0].id).await?, None);
-                assert!(store.remember_assertion(&of, &[1; 32], until).await?, "it is forgotten");
+                assert!(store.remember_assertion(&of, &[1; 32], until).await?, "the assertion is forgotten");
                 // The other provider's data remains.
                 assert!(store.provider_of_domain(&domain("b.example")).await?.is_some());
                 assert!(store.connection_test(&trials[1].id).await?.is_some());
@@ -134,7 +134,7 @@ async fn concurrent_updates_of_a_provider_are_serialized() {
         let id = one.id.clone();
         let read = async move |tx: &mut Tx| tx.provider(&id).await;
         let found = world.store.read::<_, StoreError>(world.ctx().tenant, read).await.unwrap().unwrap();
-        assert_eq!(found.authn_contexts.len(), 1 + 16, "nobody's change is lost");
+        assert_eq!(found.authn_contexts.len(), 1 + 16, "no change is lost");
     })
     .await;
 }
@@ -167,7 +167,7 @@ async fn concurrent_inserts_respect_the_limit() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[expect(clippy::large_futures, reason = "one after the other, and once")]
+#[expect(clippy::large_futures, reason = "they run one after the other")]
 async fn changes_by_administrators_require_an_entry() {
     on_both(async |world: World| {
         let one = provider(&*world.env, &world.ctx().tenant, &["a.example"]);

@@ -39,7 +39,7 @@ async fn session_keeps_its_given_end() {
             assert_eq!(tx.session(&ends.id).await?.as_ref(), Some(&ends));
             let seen = sessions::Session { last_seen_at: ctx.now.plus_millis(1), ..ends.clone() };
             tx.update_session(&seen).await?;
-            assert_eq!(tx.session(&ends.id).await?, Some(seen), "nothing makes it longer");
+            assert_eq!(tx.session(&ends.id).await?, Some(seen), "an update must not extend it");
             Ok((ends, goes_on))
         };
         let (ends, goes_on) = world.change(&tenant, work).await.unwrap();
@@ -47,7 +47,7 @@ async fn session_keeps_its_given_end() {
         let (of, key) = (tenant.clone(), store::CredentialKey::Session(ends.id.clone()));
         let look = async move |across: &mut Across| across.credential(&of, &key).await;
         let Some(store::Credential::Session(found, _)) = world.store.across(look).await.unwrap() else {
-            panic!("the session is found")
+            panic!("the session was not found")
         };
         assert!(!lifetime.is_over(&found, end.plus_millis(-1)) && lifetime.is_over(&found, end));
         // Read in its last moment, and then at its end.

@@ -36,7 +36,7 @@ async fn one_instance_leases_a_due_provider() {
             kept(&world, one).await;
         }
         assert_eq!(due(&world, now, 10).await, [later.id.clone(), late.id.clone()]);
-        assert_eq!(due(&world, now, 1).await, [later.id], "who has waited the longest");
+        assert_eq!(due(&world, now, 1).await, [later.id], "the longest due comes first");
 
         let until = now.plus_millis(60_000);
         let take = async |of: &Provider, now: Timestamp, until: Timestamp| {
@@ -46,7 +46,7 @@ async fn one_instance_leases_a_due_provider() {
         let all = (0..16).map(async |_| take(&late, now, until).await);
         let won: Vec<_> = futures_util::future::join_all(all).await.into_iter().flatten().collect();
         assert_eq!(won, std::slice::from_ref(&late));
-        assert_eq!(take(&soon, now, until).await, None, "it is not due");
+        assert_eq!(take(&soon, now, until).await, None, "the provider is not due");
         assert!(!due(&world, now, 10).await.contains(&late.id));
         // The lease ends if its owner disappears.
         assert!(due(&world, until, 10).await.contains(&late.id));
@@ -131,7 +131,7 @@ async fn only_expired_rows_are_purged() {
         assert_eq!(found.iter().map(|over| over.tenant.clone()).collect::<Vec<_>>(), both);
         let (stray, other) = (found[0].clone(), world.other_tenant());
         let stray = world.change(&other, async move |_, tx| tx.purge_saml(&stray).await).await;
-        assert!(matches!(stray, Err(StoreError::Aborted(_))), "a tenant takes away its own");
+        assert!(matches!(stray, Err(StoreError::Aborted(_))), "a tenant purges only its own rows");
         for one in found {
             purge(&world, one).await;
         }
@@ -144,7 +144,7 @@ async fn only_expired_rows_are_purged() {
                 }
                 let late = tx.claim_request(&request_id(1), &one.id, Some(&[1; 32]), now).await?;
                 assert_eq!(late, ClaimedRequest::Unknown);
-                assert!(tx.remember_assertion(&one.id, &[0; 32], now).await?, "it is forgotten");
+                assert!(tx.remember_assertion(&one.id, &[0; 32], now).await?, "the assertion is forgotten");
                 assert!(!tx.remember_assertion(&one.id, &[1; 32], now).await?);
                 assert!(tx.provider(&one.id).await?.is_some());
                 Ok(())
