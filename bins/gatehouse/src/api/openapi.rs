@@ -307,7 +307,7 @@ fn error_schema() -> Value {
             "purpose": { "type": "string", "description": "With STEP_UP_REQUIRED: the purpose." },
             "requiresPhishingResistant": { "type": "boolean", "description": "With STEP_UP_REQUIRED: present if only a passkey is accepted." },
         },
-        "example": { "error": "Nothing was found at this URL. Check the path and the ids in it.", "code": "NOT_FOUND" },
+        "example": { "error": "Nothing was found at this URL. Check the path and the IDs in it.", "code": "NOT_FOUND" },
     })
 }
 

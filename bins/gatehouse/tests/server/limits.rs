@@ -28,9 +28,9 @@ fn unknown_paths_and_methods_are_reported_before_credentials_are_checked() {
     on_both(|server| {
         let anybody = server.anonymous();
         insta::allow_duplicates! {
-            insta::assert_snapshot!(anybody.get("/nothing").shown(), @r#"404 {"error":"Nothing was found at this URL. Check the path and the ids in it.","code":"NOT_FOUND"}"#);
-            insta::assert_snapshot!(anybody.get("/api/nothing").shown(), @r#"404 {"error":"Nothing was found at this URL. Check the path and the ids in it.","code":"NOT_FOUND"}"#);
-            insta::assert_snapshot!(anybody.get("/api/scim/v2/nothing").shown(), @r#"404 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"404","detail":"Nothing was found at this URL. Check the path and the ids in it."}"#);
+            insta::assert_snapshot!(anybody.get("/nothing").shown(), @r#"404 {"error":"Nothing was found at this URL. Check the path and the IDs in it.","code":"NOT_FOUND"}"#);
+            insta::assert_snapshot!(anybody.get("/api/nothing").shown(), @r#"404 {"error":"Nothing was found at this URL. Check the path and the IDs in it.","code":"NOT_FOUND"}"#);
+            insta::assert_snapshot!(anybody.get("/api/scim/v2/nothing").shown(), @r#"404 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"404","detail":"Nothing was found at this URL. Check the path and the IDs in it."}"#);
             insta::assert_snapshot!(anybody.send("DELETE", USERS, None, "").shown(), @r#"405 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"405","detail":"This path does not support this method. Use one from the Allow header."}"#);
         }
         assert_eq!(anybody.send("DELETE", USERS, None, "").header("allow"), "GET, POST");

@@ -127,10 +127,10 @@ impl Gate {
     ) -> Result<(TenantId, AuthenticatedCaller), Problem> {
         let tenant = claims.text("tid").and_then(|tid| tid.parse::<TenantId>().ok());
         let (Some(tenant), Ok(id)) = (tenant, sid.parse::<Id<_>>()) else {
-            return Err(refused("a session cookie without a tenant and a session id"));
+            return Err(refused("a session cookie without a tenant and a session ID"));
         };
         if sent.value(cookies::AS_SID).is_some_and(|mirrored| mirrored != sid) {
-            return Err(refused("the session cookies contain different session ids"));
+            return Err(refused("the session cookies contain different session IDs"));
         }
         self.by_key(&tenant, &CredentialKey::Session(id)).await
     }

@@ -202,7 +202,7 @@ impl Problem {
 
     /// 404 `NOT_FOUND`.
     pub fn not_found() -> Self {
-        Self::missing("Nothing was found at this URL. Check the path and the ids in it.")
+        Self::missing("Nothing was found at this URL. Check the path and the IDs in it.")
     }
 
     /// 404 that says what is missing.

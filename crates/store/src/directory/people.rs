@@ -184,7 +184,7 @@ impl PeopleStore for Tx {
 
     async fn update_person(&mut self, before: &Person, after: &Person) -> StoreResult<bool> {
         let Some(user) = self.user_for_update(&before.id).await? else {
-            return Err(StoreError::Aborted("the tenant has no user with this id to update"));
+            return Err(StoreError::Aborted("the tenant has no user with this ID"));
         };
         let changed = apply_person(&user, after);
         let (old, new) = (user.sign_in_email(), changed.sign_in_email());
@@ -214,7 +214,7 @@ impl PeopleStore for Tx {
     async fn delete_person(&mut self, person: &Person, at: Timestamp) -> StoreResult<()> {
         match self.user_for_update(&person.id).await? {
             Some(user) => self.delete_user(&user, at).await,
-            None => Err(StoreError::Aborted("the tenant has no user with this id to delete")),
+            None => Err(StoreError::Aborted("the tenant has no user with this ID")),
         }
     }
 

@@ -96,7 +96,7 @@ impl ProviderStore for Tx {
 
     async fn insert_provider(&mut self, provider: &Provider) -> StoreResult<()> {
         if provider.id.tenant().as_ref() != Some(&self.tenant) {
-            return Err(StoreError::Aborted("the identity provider belongs to another tenant"));
+            return Err(StoreError::Aborted("the SSO connection belongs to another tenant"));
         }
         let (document, expires_at, due_at) = changes(provider)?;
         let row = (
@@ -117,7 +117,7 @@ impl ProviderStore for Tx {
 
     async fn update_provider(&mut self, provider: &Provider) -> StoreResult<()> {
         let Some(was) = ProviderStore::provider(self, &provider.id).await? else {
-            return Err(StoreError::Aborted("the identity provider to update does not exist"));
+            return Err(StoreError::Aborted("the SSO connection does not exist"));
         };
         let tenant = self.tenant.as_str().to_owned();
         let (document, expires_at, due_at) = changes(provider)?;

@@ -42,7 +42,7 @@ impl TryFrom<RequestRow> for Request {
     fn try_from(row: RequestRow) -> StoreResult<Self> {
         let trial = row.trial_id.map(|id| id.parse());
         Ok(Self {
-            id: row.id.parse().map_err(|()| corrupt("saml_requests.id", "not a request id"))?,
+            id: row.id.parse().map_err(|()| corrupt("saml_requests.id", "not a request ID"))?,
             provider: row.provider_id.parse().map_err(|error| corrupt("saml_requests.provider_id", error))?,
             browser: hash("saml_requests.browser", &row.browser)?,
             relay_key: hash("saml_requests.relay_key", &row.relay_key)?,

@@ -203,7 +203,7 @@ impl GroupStore for Tx {
         let row = groups::table.find((self.tenant.as_str(), group.id.as_str()));
         let changes = GroupChanges::of(group);
         if change!(self, c => Prepared(diesel::update(row).set(changes)).execute(c).await)? != 1 {
-            return Err(StoreError::Aborted("the tenant has no group with this id to update"));
+            return Err(StoreError::Aborted("the tenant has no group with this ID"));
         }
         Ok(())
     }
@@ -211,7 +211,7 @@ impl GroupStore for Tx {
     async fn delete_group(&mut self, id: &GroupId) -> StoreResult<()> {
         let row = groups::table.find((self.tenant.as_str(), id.as_str()));
         if change!(self, c => diesel::delete(row).execute(c).await)? != 1 {
-            return Err(StoreError::Aborted("the tenant has no group with this id to delete"));
+            return Err(StoreError::Aborted("the tenant has no group with this ID"));
         }
         Ok(())
     }

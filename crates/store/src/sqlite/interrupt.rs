@@ -1,10 +1,10 @@
 //! Stops a running SQLite statement. This is the only file of the crate with unsafe code.
 //!
-//! diesel neither offers `sqlite3_interrupt` nor exposes the connection's handle, and an SQL function of ours called
+//! diesel neither offers `sqlite3_interrupt` nor exposes the connection's handle, and a custom SQL function called
 //! in each row would limit only the statements that call it. SQLite calls a progress handler every few hundred
 //! instructions and asks whether to continue. An automatic extension installs that handler on each connection when
-//! SQLite opens it. The handler has no argument: it reads the [`Limit`] of the thread that runs the statement, so no
-//! pointer of ours can dangle. A stopped statement ends with SQLITE_INTERRUPT; the connection stays usable.
+//! SQLite opens it. The handler ignores its argument: it reads the [`Limit`] of the thread that runs the statement, so
+//! no pointer can dangle. A stopped statement ends with SQLITE_INTERRUPT; the connection stays usable.
 
 #![expect(unsafe_code, reason = "SQLite is a C library; each block explains why it is sound")]
 
@@ -100,7 +100,7 @@ unsafe extern "C" fn on_open(
     _: *mut *mut c_char,
     _: *const ffi::sqlite3_api_routines,
 ) -> c_int {
-    // SAFETY: SQLite passes a valid, open connection; `on_progress` lives forever and takes no argument of ours.
+    // SAFETY: SQLite passes a valid, open connection; `on_progress` lives forever and ignores its argument.
     unsafe { ffi::sqlite3_progress_handler(db, INSTRUCTIONS, Some(on_progress), null_mut()) };
     ffi::SQLITE_OK
 }

@@ -199,9 +199,9 @@ async fn export_reads_one_snapshot_up_to_its_limit() {
         appended(&world, &tenant, some(2_600)).await;
         let all = |filter: Filter, most: usize| {
             let (store, tenant) = (&world.store, tenant.clone());
-            let (told, ended) = std::sync::mpsc::channel();
+            let (send_outcome, ended) = std::sync::mpsc::channel();
             async move {
-                let ended_with = move |ending, rows| told.send((ending, rows)).unwrap_or_default();
+                let ended_with = move |ending, rows| send_outcome.send((ending, rows)).unwrap_or_default();
                 (
                     store
                         .export(tenant, filter, most, false, Duration::from_mins(1), ended_with)
@@ -235,12 +235,12 @@ async fn export_reads_one_snapshot_up_to_its_limit() {
             count += more.unwrap().len();
         }
         assert_eq!(count, 700);
-        for nobody in [
+        for unmatched in [
             Filter { actor: Some("nobody".into()), ..Filter::default() },
             Filter { actions: Some(Vec::new()), ..Filter::default() },
             Filter { text: Some("nothing of that kind".into()), ..Filter::default() },
         ] {
-            let (mut export, ended) = all(nobody, 10).await;
+            let (mut export, ended) = all(unmatched, 10).await;
             assert!(!export.is_cut && export.next().await.is_none());
             assert_eq!(ended.recv().unwrap(), (ExportOutcome::Completed, 0));
         }

@@ -207,8 +207,8 @@ async fn tenants_are_isolated() {
             assert_eq!(tx.strangers(std::slice::from_ref(&ada.id)).await?, std::slice::from_ref(&ada.id));
             assert!(matches!(tx.update_group(&engines).await, Err(StoreError::Aborted(_))));
             assert!(matches!(tx.delete_group(&engines.id).await, Err(StoreError::Aborted(_))));
-            let nobody = MemberChanges::exactly(BTreeSet::default());
-            assert!(tx.change_members(&engines.id, &nobody).await?.is_empty());
+            let no_members = MemberChanges::exactly(BTreeSet::default());
+            assert!(tx.change_members(&engines.id, &no_members).await?.is_empty());
             // The same names are free in this tenant.
             assert!(tx.insert_user(&mine).await?);
             Ok(ada)

@@ -205,7 +205,7 @@ impl UserStore for Tx {
             // The row is locked and exists, so the update may be flushed together with the audit entries.
             self.db.later(Row::User(Box::new(update)))?;
         } else if change!(self, c => update_user!(update, c))? != 1 {
-            return Err(StoreError::Aborted("the tenant has no user with this id to update"));
+            return Err(StoreError::Aborted("the tenant has no user with this ID"));
         }
         if sign_in_email_key(before) != sign_in_email_key(after) {
             self.unindex_sign_in_name(before).await?;
@@ -237,7 +237,7 @@ impl UserStore for Tx {
             users::sessions_after.eq(at.naive()),
         );
         if change!(self, c => Prepared(diesel::update(row).set(gone)).execute(c).await)? != 1 {
-            return Err(StoreError::Aborted("the tenant has no user with this id to delete"));
+            return Err(StoreError::Aborted("the tenant has no user with this ID"));
         }
         self.unindex_emails(&user.id).await?;
         self.unindex_sign_in_name(user).await?;

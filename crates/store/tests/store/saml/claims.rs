@@ -92,13 +92,13 @@ async fn assertion_is_accepted_once() {
 async fn connection_test_has_one_report() {
     everywhere(async |place| {
         let made = connection_test(&*place.env, &place.provider(&["a.example"]).await);
-        let (kept, nobody) = (made.clone(), Id::new(&*place.env));
+        let (kept, unknown_id) = (made.clone(), Id::new(&*place.env));
         place
             .work(async move |store: &mut dyn Saml| {
                 store.insert_connection_test(&kept).await?;
                 assert_eq!(store.connection_test(&kept.id).await?, Some(kept));
-                assert_eq!(store.connection_test(&nobody).await?, None);
-                assert!(!store.report_connection_test(&nobody, &json!({})).await?);
+                assert_eq!(store.connection_test(&unknown_id).await?, None);
+                assert!(!store.report_connection_test(&unknown_id, &json!({})).await?);
                 Ok(())
             })
             .await;

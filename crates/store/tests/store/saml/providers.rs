@@ -59,8 +59,8 @@ async fn update_replaces_domains() {
         let greedy = Provider { email_domains: vec![domain("d.example")], ..second.clone() };
         let update = async move |store: &mut dyn Saml| store.update_provider(&greedy).await;
         assert!(matches!(place.of(&place.tenant, update).await, Err(StoreError::Taken(_))));
-        let nobody = provider(&*place.env, &place.tenant, &["e.example"]);
-        let update = async move |store: &mut dyn Saml| store.update_provider(&nobody).await;
+        let unknown = provider(&*place.env, &place.tenant, &["e.example"]);
+        let update = async move |store: &mut dyn Saml| store.update_provider(&unknown).await;
         assert!(matches!(place.of(&place.tenant, update).await, Err(StoreError::Aborted(_))));
         place
             .work(async move |store: &mut dyn Saml| {
