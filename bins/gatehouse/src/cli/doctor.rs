@@ -253,7 +253,7 @@ fn certificate(findings: &mut Findings, settings: &Settings, env: &dyn Env) {
         Ok(loaded) => match (loaded.ends - env.now().unix_millis() / 1000).div_euclid(86_400) {
             days if days < 0 => findings.fail("certificate", "expired"),
             days if days < SOON => {
-                findings.warn("certificate", format!("expires in {}", counted(days, "day", "days")))
+                findings.warn("certificate", format!("expires in {}", counted(days, "day", "days")));
             }
             days => findings.ok(
                 "certificate",
