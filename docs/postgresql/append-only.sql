@@ -1,9 +1,9 @@
--- Optional: the audit log is append-only for everybody on PostgreSQL, the owner of the tables too, until the triggers are
--- dropped. SQLite has the same from the start. Run it as the owner, once:
+-- Optional. Makes the audit log append-only for every role on PostgreSQL, including the owner of the tables, until the
+-- triggers are dropped. On SQLite the migrations create such triggers. Run it once, as the owner:
 --
 --   psql -f append-only.sql postgres://owner@host/gatehouse
 --
--- Not for databases that distribute their tables (they know no triggers): there the roles alone keep it.
+-- Distributed databases without triggers cannot use it. There, roles.sql protects the audit log.
 
 \set ON_ERROR_STOP on
 BEGIN;
@@ -14,7 +14,7 @@ BEGIN
     RAISE EXCEPTION '% of the audit log: nothing is changed or deleted', TG_TABLE_NAME USING ERRCODE = 'insufficient_privilege';
 END $$;
 
--- Of entries, an address may be erased while its commitment stays; and what is dropped is said to be dropped first.
+-- Two changes of entries are allowed: erasing an address while its commitment stays, and purging after a signed statement.
 CREATE OR REPLACE FUNCTION audit_entries_stay() RETURNS trigger LANGUAGE plpgsql
 SET search_path = pg_catalog, public, pg_temp AS $$
 BEGIN

@@ -1,9 +1,10 @@
--- Who may do what in a database of Gatehouse on PostgreSQL.
+-- Roles of a Gatehouse database on PostgreSQL:
 --
--- Three roles: the owner, who runs `gatehouse migrate` and is used for nothing else; the one that servers and commands run as,
--- which cannot change or remove what the audit log says; and the one that may drop entries whose time is over and erase
--- addresses (`gatehouse audit retain`, `drop` and `erase`). Make the two roles with their passwords first. Run this as the owner, again
--- after each migration:
+-- * the owner runs `gatehouse migrate` and nothing else;
+-- * the application role runs servers and commands. It cannot change or delete audit entries;
+-- * the retention role purges expired entries and erases addresses (`gatehouse audit retain`, `purge` and `erase`).
+--
+-- Create the last two with their passwords first. Run this script as the owner, and again after each migration:
 --
 --   psql -v app=gatehouse_app -v retention=gatehouse_retention -f roles.sql postgres://owner@host/gatehouse
 
@@ -15,7 +16,7 @@ GRANT USAGE ON SCHEMA public TO :"app", :"retention";
 
 GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO :"app";
 REVOKE INSERT, UPDATE, DELETE ON __diesel_schema_migrations FROM :"app";
--- Entries are written once. Only what waits for its place goes away, and only how far a log is changes.
+-- Entries are only inserted. Only the queue of unsealed entries shrinks, and only the size of a log changes.
 REVOKE UPDATE, DELETE ON audit_entries, audit_sealed, audit_subtrees, audit_checkpoints FROM :"app";
 -- Statements about retention and removals are signed by the commands of the other role.
 REVOKE INSERT, UPDATE, DELETE ON audit_statements FROM :"app";

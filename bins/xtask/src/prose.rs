@@ -1,7 +1,7 @@
 //! Checks all readable texts against the glossary with textlint.
 //!
-//! Markdown and templates are checked whole. The API description contributes its descriptions, scripts and Rust files
-//! their comments and string literals, on the same lines as in the source.
+//! Markdown and templates are checked whole. The API description contributes its descriptions; sources, scripts,
+//! migrations, styles and manifests contribute their comments and string literals, on the same lines as in the source.
 
 use std::{
     fs,
@@ -14,7 +14,9 @@ use xtask::sh::{self, Result};
 use crate::node;
 
 /// The directories to check, relative to the root of the repository.
-const FOLDERS: [&str; 4] = ["docs", "crates", "bins", ".ci"];
+const FOLDERS: [&str; 5] = ["docs", "crates", "bins", "migrations", ".ci"];
+/// The files to check in the root of the repository.
+const FILES: [&str; 4] = ["README.md", "Cargo.toml", "clippy.toml", "justfile"];
 /// Directories to skip: third-party programs and word lists.
 const SKIPPED: [&str; 4] = ["node_modules", "target", "corpus", "prose"];
 
@@ -22,7 +24,9 @@ pub(crate) fn run() -> Result<()> {
     let root = sh::root().canonicalize().map_err(|error| error.to_string())?;
     let texts = root.join("target/prose");
     let _earlier = fs::remove_dir_all(&texts);
-    collect(&root.join("README.md"), &root, &texts)?;
+    for file in FILES {
+        collect(&root.join(file), &root, &texts)?;
+    }
     for folder in FOLDERS {
         walk(&root.join(folder), &root, &texts)?;
     }
@@ -47,13 +51,20 @@ fn walk(folder: &Path, root: &Path, texts: &Path) -> Result<()> {
 
 /// Writes the texts of one file below `texts`, under its own name.
 fn collect(path: &Path, root: &Path, texts: &Path) -> Result<()> {
-    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    // Files such as `justfile` and `.ci/run` have no extension.
+    let kind = path.extension().or(path.file_name()).and_then(|kind| kind.to_str()).unwrap_or_default();
     let problem = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
     let read = || fs::read_to_string(path).map_err(|error| problem(&error));
-    let (text, kind) = match extension {
+    let (text, suffix) = match kind {
         "md" | "html" => (read()?, ""),
-        "rs" => (texts_of(&read()?, &['"']), ".txt"),
-        "js" | "mjs" | "ts" => (texts_of(&read()?, &['"', '`']), ".txt"),
+        "rs" => (texts_of(&read()?, "//", &['"']), ".txt"),
+        "js" | "mjs" | "ts" => (texts_of(&read()?, "//", &['"', '`']), ".txt"),
+        "py" | "toml" | "justfile" => (texts_of(&read()?, "#", &['"']), ".txt"),
+        "pl" | "run" => (texts_of(&read()?, "#", &[]), ".txt"),
+        "php" => (texts_of(&read()?, "//", &[]), ".txt"),
+        "css" => (texts_of(&read()?, "/*", &[]), ".txt"),
+        // Messages of triggers cannot change: databases are compared with them.
+        "sql" => (texts_of(&read()?, "--", &[]), ".txt"),
         "json" if path.ends_with("docs/openapi.json") => {
             let document = serde_json::from_str(&read()?).map_err(|error| problem(&error))?;
             let mut found = Vec::new();
@@ -63,7 +74,7 @@ fn collect(path: &Path, root: &Path, texts: &Path) -> Result<()> {
         _ => return Ok(()),
     };
     let relative = path.strip_prefix(root).map_err(|error| problem(&error))?;
-    let target = PathBuf::from(format!("{}{kind}", texts.join(relative).display()));
+    let target = PathBuf::from(format!("{}{suffix}", texts.join(relative).display()));
     let folder = target.parent().unwrap_or(texts);
     fs::create_dir_all(folder).and_then(|()| fs::write(&target, text)).map_err(|error| problem(&error))
 }
@@ -84,15 +95,16 @@ fn descriptions<'d>(value: &'d serde_json::Value, found: &mut Vec<&'d str>) {
     }
 }
 
-/// Returns the comments and string literals of a source file. Everything else becomes empty lines.
-fn texts_of(source: &str, quotes: &[char]) -> String {
+/// Returns the comments from `marker` to the end of the line and the string literals of a source file. Everything else
+/// becomes empty lines.
+fn texts_of(source: &str, marker: &str, quotes: &[char]) -> String {
     let mut texts = String::new();
     let mut rest = source;
     let mut is_word = false;
     while let Some(first) = rest.chars().next() {
-        let taken = if rest.starts_with("//") {
+        let taken = if rest.starts_with(marker) {
             let end = rest.find('\n').unwrap_or(rest.len());
-            texts.push_str(rest[..end].trim_start_matches(['/', '!']));
+            texts.push_str(rest[..end].trim_start_matches(['/', '!', '#', '-', '*']));
             end
         } else if let Some((start, text)) = raw_string(rest).filter(|_| !is_word) {
             texts.push_str(text);
@@ -145,8 +157,16 @@ mod tests {
     #[test]
     fn comments_and_strings_stay_on_their_lines() {
         let source = "//! First.\nfn f<'a>() { let q = '\"'; g(\"say \\\"hi\\\"\", 'c'); }\n/// Last.\nlet r = r#\"raw \"x\"\"#;\n";
-        let texts = texts_of(source, &['"']);
+        let texts = texts_of(source, "//", &['"']);
         let lines: Vec<_> = texts.lines().map(str::trim).collect();
         assert_eq!(lines, ["First.", "say \\\"hi\\\"", "Last.", "raw \"x\""]);
+    }
+
+    #[test]
+    fn comments_of_other_languages_are_found() {
+        let first = |text: String| text.lines().next().unwrap_or_default().trim().to_owned();
+        assert_eq!(first(texts_of("-- Users.\nCREATE TABLE users", "--", &[])), "Users.");
+        assert_eq!(first(texts_of("a = 1 # One.\n", "#", &['"'])), "One.");
+        assert_eq!(first(texts_of("/* Colours. */\n", "/*", &[])), "Colours. */");
     }
 }

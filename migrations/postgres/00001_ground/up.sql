@@ -27,7 +27,7 @@ CREATE UNIQUE INDEX users_user_name ON users (tenant_id, user_name_key);
 CREATE UNIQUE INDEX users_sign_in_email ON users (tenant_id, sign_in_email_key) WHERE sign_in_email_key IS NOT NULL;
 CREATE INDEX users_external_id ON users (tenant_id, external_id) WHERE external_id IS NOT NULL;
 
--- What a user's `emails` are found by; the values themselves are in users.attributes.
+-- Index of users' email addresses. The values are in users.attributes.
 CREATE TABLE user_emails (
     tenant_id TEXT NOT NULL,
     user_id TEXT NOT NULL,

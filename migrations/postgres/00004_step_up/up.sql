@@ -1,4 +1,4 @@
--- Step-up: challenges that wait for an answer, and tokens that wait for their one use.
+-- Step-up: pending challenges and unused tokens.
 
 CREATE TABLE step_up_challenges (
     tenant_id TEXT NOT NULL,

@@ -1,5 +1,5 @@
--- From where a tenant may be reached: `tenants.network_policy` is read with every credential, and has a version that
--- tells when rules are to be read anew; NULL: never set.
+-- Network policies. `tenants.network_policy` is read with every credential. Its version changes with the rules, so that
+-- cached rules are read again. NULL: never set.
 
 ALTER TABLE tenants ADD COLUMN network_policy JSON;
 

@@ -1,5 +1,4 @@
--- Entries are found by time, by who acted, by what happened and by what it was about. Ids are compared by their bytes,
--- in pages as everywhere.
+-- Indexes for searching entries by time, actor, action and resource. IDs are compared bytewise, in cursors too.
 
 ALTER TABLE audit_entries ALTER COLUMN id TYPE TEXT COLLATE "C";
 CREATE INDEX audit_entries_time ON audit_entries (tenant_id, created_at, id);

@@ -1,12 +1,12 @@
--- The tamper-evident log: entries wait for their place, get it, and the hashes of their tree are kept.
+-- The transparency log: the queue of unsealed entries, the index of sealed entries, and the hashes of the Merkle tree.
 
--- What an erased address was committed to.
+-- Commitment to an address that was erased.
 ALTER TABLE audit_entries ADD COLUMN ip_commitment BYTEA;
 
--- Days that a tenant's entries are kept; for ever without.
+-- Retention of audit entries in days. NULL: forever.
 ALTER TABLE tenants ADD COLUMN audit_days BIGINT CHECK (audit_days BETWEEN 1 AND 36500);
 
--- Entries that have no place yet.
+-- Entries that are not sealed yet.
 CREATE TABLE audit_unsealed (
     tenant_id TEXT NOT NULL,
     entry_id TEXT COLLATE "C" NOT NULL,
@@ -14,7 +14,7 @@ CREATE TABLE audit_unsealed (
 );
 INSERT INTO audit_unsealed SELECT tenant_id, id FROM audit_entries;
 
--- Their places: from 0 in each tenant, without gaps.
+-- Index of each sealed entry in its tenant's log: from 0, without gaps.
 CREATE TABLE audit_sealed (
     tenant_id TEXT NOT NULL,
     sequence BIGINT NOT NULL CHECK (sequence >= 0 AND sequence < 9223372036854775807),
@@ -24,7 +24,7 @@ CREATE TABLE audit_sealed (
 );
 CREATE UNIQUE INDEX audit_sealed_entry ON audit_sealed (tenant_id, entry_id);
 
--- Hashes of complete subtrees of 256 leaves (level 1), of 256 of these (level 2), and so on.
+-- Hashes of complete subtrees: of 256 leaves (level 1), of 256 level-1 subtrees (level 2), and so on.
 CREATE TABLE audit_subtrees (
     tenant_id TEXT NOT NULL,
     level BIGINT NOT NULL,
@@ -33,7 +33,7 @@ CREATE TABLE audit_subtrees (
     PRIMARY KEY (tenant_id, level, number)
 );
 
--- How far each log is, and who goes on with it.
+-- Size of each log, and the lease of the instance that seals it.
 CREATE TABLE audit_logs (
     tenant_id TEXT PRIMARY KEY,
     size BIGINT NOT NULL,
@@ -42,7 +42,7 @@ CREATE TABLE audit_logs (
     lease_until TIMESTAMP NOT NULL
 );
 
--- Signed notes: one for each time that something was sealed.
+-- Checkpoints as signed notes, one per sealing.
 CREATE TABLE audit_checkpoints (
     tenant_id TEXT NOT NULL,
     size BIGINT NOT NULL,
@@ -51,7 +51,7 @@ CREATE TABLE audit_checkpoints (
     PRIMARY KEY (tenant_id, size)
 );
 
--- Entries before this place were dropped, as their time to be kept was over.
+-- Entries before this index were purged after their retention.
 CREATE TABLE audit_drops (
     tenant_id TEXT NOT NULL,
     before_sequence BIGINT NOT NULL,

@@ -1,4 +1,4 @@
--- Webhooks: who is told of what, and what is delivered.
+-- Webhooks: subscriptions, their event types, and deliveries.
 
 CREATE TABLE webhook_subscriptions (
     tenant_id TEXT NOT NULL,
@@ -8,18 +8,18 @@ CREATE TABLE webhook_subscriptions (
     event_filters JSON NOT NULL,
     enabled BOOLEAN NOT NULL,
     disabled_reason TEXT,
-    -- What is needed to derive what signs: keys' names, salts and hashes.
+    -- Key IDs, salts and hashes from which signing secrets are derived and checked.
     secrets JSON NOT NULL,
     created_at TIMESTAMP NOT NULL,
     updated_at TIMESTAMP NOT NULL,
-    -- Removed: its deliveries are being taken away.
+    -- Set when removed; a worker then deletes its deliveries.
     is_deleted BOOLEAN NOT NULL,
-    -- Types of events there were when its routes were made.
+    -- Number of event types that existed when its routes were written.
     routed BIGINT NOT NULL,
     PRIMARY KEY (tenant_id, id)
 );
 
--- Filters spelled out: which subscriptions are told of which type of event.
+-- Expanded filters: which subscription receives which event type.
 CREATE TABLE webhook_routes (
     tenant_id TEXT NOT NULL,
     event_type TEXT NOT NULL,
@@ -28,7 +28,7 @@ CREATE TABLE webhook_routes (
 );
 CREATE INDEX webhook_routes_type ON webhook_routes (event_type, tenant_id);
 
--- Who delivers to a subscription, when the next retry is due, and since when nothing has succeeded.
+-- Lease of the instance that delivers to a subscription, next retry, and start of a series of failures.
 CREATE TABLE webhook_queues (
     tenant_id TEXT NOT NULL,
     subscription_id TEXT COLLATE "C" NOT NULL,
@@ -40,7 +40,8 @@ CREATE TABLE webhook_queues (
 );
 CREATE INDEX webhook_queues_retry ON webhook_queues (next_retry, tenant_id, subscription_id) WHERE next_retry IS NOT NULL;
 
--- Attempts. One is pending while `due_at` is set; then it has succeeded if `http_status` is 2xx. What is sent is in the ledger, or else in `payload`.
+-- Attempts. Pending while `due_at` is set; later, a 2xx `http_status` means success. The payload is built from the audit
+-- entry, or stored in `payload` where there is no entry.
 CREATE TABLE webhook_deliveries (
     tenant_id TEXT NOT NULL,
     subscription_id TEXT COLLATE "C" NOT NULL,
@@ -49,7 +50,7 @@ CREATE TABLE webhook_deliveries (
     event_type TEXT NOT NULL,
     payload TEXT,
     attempt BIGINT NOT NULL,
-    -- A first attempt, or one that was asked for.
+    -- A first attempt, or one that a user requested.
     is_fresh BOOLEAN NOT NULL,
     due_at TIMESTAMP,
     http_status BIGINT,
@@ -66,7 +67,7 @@ CREATE INDEX webhook_deliveries_fresh ON webhook_deliveries (tenant_id, subscrip
 CREATE INDEX webhook_deliveries_retries ON webhook_deliveries (tenant_id, subscription_id, due_at, id)
     WHERE NOT is_fresh AND due_at IS NOT NULL;
 
--- What came of attempts, by the hour.
+-- Outcomes of attempts per hour.
 CREATE TABLE webhook_hours (
     tenant_id TEXT NOT NULL,
     subscription_id TEXT COLLATE "C" NOT NULL,
@@ -76,6 +77,6 @@ CREATE TABLE webhook_hours (
     PRIMARY KEY (tenant_id, subscription_id, hour)
 );
 
--- Up to which size a log's checkpoints were told, and when.
+-- Size and time of the last checkpoint that webhooks received.
 ALTER TABLE audit_logs ADD COLUMN published_size BIGINT NOT NULL DEFAULT 0;
 ALTER TABLE audit_logs ADD COLUMN published_at TIMESTAMP;

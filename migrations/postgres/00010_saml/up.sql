@@ -1,13 +1,13 @@
--- SAML: whose assertions are believed, which domains are whose, and what waits for an answer or was used.
+-- SAML: identity providers, verified domains, pending requests and used assertions.
 
--- `document` is the whole provider; the other columns are what it is found by. Its private keys are sealed.
+-- `document` is the whole SSO connection with encrypted private keys; the other columns are for lookups.
 CREATE TABLE saml_providers (
     tenant_id TEXT NOT NULL,
     id TEXT COLLATE "C" NOT NULL,
     document JSON NOT NULL,
-    -- When its last certificate ends.
+    -- Expiry of the last signing certificate.
     expires_at TIMESTAMP,
-    -- When somebody has to look after it.
+    -- When a worker processes it next.
     due_at TIMESTAMP,
     created_at TIMESTAMP NOT NULL,
     PRIMARY KEY (tenant_id, id)
@@ -15,7 +15,7 @@ CREATE TABLE saml_providers (
 CREATE INDEX saml_providers_due ON saml_providers (due_at, tenant_id, id) WHERE due_at IS NOT NULL;
 CREATE INDEX saml_providers_expires ON saml_providers (expires_at) WHERE expires_at IS NOT NULL;
 
--- Addresses of which domains a provider speaks for: of each of a tenant's domains one.
+-- Email domains of an SSO connection. Each domain of a tenant belongs to one connection.
 CREATE TABLE saml_provider_domains (
     tenant_id TEXT NOT NULL,
     domain TEXT COLLATE "C" NOT NULL,
@@ -24,7 +24,7 @@ CREATE TABLE saml_provider_domains (
 );
 CREATE INDEX saml_provider_domains_provider ON saml_provider_domains (tenant_id, provider_id);
 
--- Which tenant has proved a domain to be its own: one owner over all tenants.
+-- Verified domains. Each has one owner across all tenants.
 CREATE TABLE verified_domains (
     domain TEXT COLLATE "C" PRIMARY KEY,
     tenant_id TEXT NOT NULL,
@@ -33,12 +33,12 @@ CREATE TABLE verified_domains (
 );
 CREATE INDEX verified_domains_tenant ON verified_domains (tenant_id, domain);
 
--- Requests of ours: each is answered once, by its provider, in the browser that began it.
+-- AuthnRequests. Each is answered once, by its identity provider, in the browser that started it.
 CREATE TABLE saml_requests (
     tenant_id TEXT NOT NULL,
     id TEXT COLLATE "C" NOT NULL,
     provider_id TEXT COLLATE "C" NOT NULL,
-    -- SHA-256 of what the browser keeps, and of the RelayState.
+    -- SHA-256 of the browser's cookie, and of the RelayState.
     browser BYTEA NOT NULL,
     relay_key BYTEA NOT NULL,
     return_to TEXT NOT NULL,
@@ -51,7 +51,7 @@ CREATE TABLE saml_requests (
 );
 CREATE INDEX saml_requests_expires ON saml_requests (expires_at);
 
--- Assertions that were used, by SHA-256 of their ID, until they are over by themselves.
+-- Used assertions, by SHA-256 of their ID, until they expire.
 CREATE TABLE saml_assertions (
     tenant_id TEXT NOT NULL,
     provider_id TEXT COLLATE "C" NOT NULL,
@@ -61,7 +61,7 @@ CREATE TABLE saml_assertions (
 );
 CREATE INDEX saml_assertions_expires ON saml_assertions (expires_at);
 
--- Tests of a connection, and what came of them.
+-- Connection tests and their reports.
 CREATE TABLE saml_trials (
     tenant_id TEXT NOT NULL,
     id TEXT COLLATE "C" NOT NULL,
@@ -74,5 +74,5 @@ CREATE TABLE saml_trials (
 );
 CREATE INDEX saml_trials_expires ON saml_trials (expires_at);
 
--- When a session is over at the latest, whatever the tenant has set: the identity provider says so.
+-- SessionNotOnOrAfter of the identity provider: when the session ends at the latest.
 ALTER TABLE sessions ADD COLUMN not_after TIMESTAMP;

@@ -9,5 +9,5 @@ UPDATE links SET
         AND users.active AND users.deleted_at IS NULL AND users.updated_at <= links.created_at);
 DELETE FROM links WHERE role IS NULL;
 
--- Whether a session had a step-up within the last minutes, used or not.
+-- Finds recent step-ups of a session, used or unused.
 CREATE INDEX step_up_tokens_issued ON step_up_tokens (tenant_id, session_id, issued_at);

@@ -1,13 +1,13 @@
 -- MACs of audit entries, and signed statements about audit logs.
 
--- The id of the master key, and 32 bytes. Entries of versions before have none.
+-- ID of the master key, then 32 bytes. NULL in entries of earlier versions.
 ALTER TABLE audit_entries ADD COLUMN mac_key TEXT;
 ALTER TABLE audit_entries ADD COLUMN mac BYTEA;
 
--- From which place on entries have a MAC: a signed note.
+-- Signed note with the index from which on entries have a MAC.
 ALTER TABLE audit_logs ADD COLUMN mac_start TEXT;
 
--- Signed notes about removals (by the first place that stays) and about retention (numbered from 0).
+-- Signed notes about purges (by the first index that is kept) and about retention (numbered from 0).
 CREATE TABLE audit_statements (
     tenant_id TEXT NOT NULL,
     kind TEXT NOT NULL,

@@ -1,4 +1,4 @@
--- Persistent NameIDs, by their SHA-256: each belongs to one user, and a user has one at a provider.
+-- Pinned persistent NameIDs, as SHA-256. Per identity provider, a NameID belongs to one user and a user has one NameID.
 CREATE TABLE saml_subjects (
     tenant_id TEXT NOT NULL,
     provider_id TEXT COLLATE "C" NOT NULL,
@@ -9,7 +9,7 @@ CREATE TABLE saml_subjects (
 );
 CREATE UNIQUE INDEX saml_subjects_user ON saml_subjects (tenant_id, user_id, provider_id);
 
--- When the DNS record of a domain is read again, and since when it was missing.
+-- When the DNS record of a domain is checked next, and since when it has been missing.
 ALTER TABLE verified_domains ADD COLUMN due_at TIMESTAMP;
 ALTER TABLE verified_domains ADD COLUMN missing_since TIMESTAMP;
 UPDATE verified_domains SET due_at = verified_at + INTERVAL '30 days' WHERE method = 'DNS';

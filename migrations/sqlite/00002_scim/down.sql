@@ -5,7 +5,7 @@ DROP INDEX users_inactive;
 DROP INDEX users_live;
 DROP INDEX users_user_name;
 DROP INDEX users_unfolded;
--- Names that deleted users gave back would be taken twice.
+-- The user names of deleted users may have been assigned again.
 DELETE FROM users WHERE deleted_at IS NOT NULL;
 CREATE UNIQUE INDEX users_user_name ON users (tenant_id, user_name_key);
 ALTER TABLE users DROP COLUMN deleted_at;

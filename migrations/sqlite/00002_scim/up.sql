@@ -1,16 +1,16 @@
--- `folded` is `attributes` with every text that is compared without regard to case folded: what filters
--- read. It is filled by the server for rows that were there before.
--- `has_groups` is false for who is surely in no group, so that reading most users stays one statement.
+-- `folded` is `attributes` with all case-insensitive values case-folded. Filters read it. The server fills it for existing
+-- rows.
+-- `has_groups` is false for users who are certainly in no group, so that most users are read with one statement.
 ALTER TABLE users ADD COLUMN folded JSON;
 ALTER TABLE users ADD COLUMN has_groups BOOLEAN NOT NULL DEFAULT FALSE;
 ALTER TABLE users ADD COLUMN deleted_at TIMESTAMP;
--- Empty once they are filled; then the server sees at once that there is nothing to do.
+-- Empty once all rows are filled, so that the server finds out quickly that nothing is left to do.
 CREATE INDEX users_unfolded ON users (tenant_id) WHERE folded IS NULL;
 
--- A deleted user keeps its row and gives back its names.
+-- A deleted user keeps the row. The user name and email addresses become available.
 DROP INDEX users_user_name;
 CREATE UNIQUE INDEX users_user_name ON users (tenant_id, user_name_key) WHERE deleted_at IS NULL;
--- `deleted_at` once more, so that counting needs the index alone.
+-- Includes `deleted_at`, so that counting reads only the index.
 CREATE INDEX users_live ON users (tenant_id, id, deleted_at) WHERE deleted_at IS NULL;
 CREATE INDEX users_inactive ON users (tenant_id, id, active, deleted_at) WHERE deleted_at IS NULL AND active = FALSE;
 CREATE INDEX users_modified ON users (tenant_id, updated_at) WHERE deleted_at IS NULL;
@@ -28,7 +28,7 @@ CREATE TABLE groups (
 CREATE UNIQUE INDEX groups_display_name ON groups (tenant_id, display_name_key);
 CREATE INDEX groups_external_id ON groups (tenant_id, external_id) WHERE external_id IS NOT NULL;
 
--- No foreign key to users: rows are made from users that are there, and a deleted user's are taken away.
+-- No foreign key to users: rows are inserted for existing users and deleted with the user.
 CREATE TABLE group_members (
     tenant_id TEXT NOT NULL,
     group_id TEXT NOT NULL,
@@ -38,8 +38,8 @@ CREATE TABLE group_members (
 );
 CREATE INDEX group_members_user ON group_members (tenant_id, user_id, group_id);
 
--- What the planner would learn from large tenants: rows of an index, then rows that share its first column, its
--- first two, … . Without it every index that begins with the tenant looks as good as any other.
+-- Statistics for the query planner, as of large tenants: rows of an index, then rows with the same first column, the same
+-- first two columns, and so on. Without them, all indexes that begin with the tenant look equally good.
 ANALYZE;
 DELETE FROM sqlite_stat1;
 INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES

@@ -1,13 +1,13 @@
--- People sign in. No foreign keys to users: rows are made for people who are there, and taken away with them.
+-- Sign-in. No foreign keys to users: rows are inserted for existing users and deleted with the user.
 
 ALTER TABLE tenants ADD COLUMN sign_in_policy JSON;
 
--- `sessions_after`: tokens of a neighbouring Auth.js that were issued until then are refused.
+-- `sessions_after`: session tokens that another Auth.js issued up to this time are refused.
 ALTER TABLE users ADD COLUMN sessions_after TIMESTAMP;
 ALTER TABLE users ADD COLUMN break_glass BOOLEAN NOT NULL DEFAULT FALSE;
 CREATE INDEX users_admins ON users (tenant_id, id) WHERE role = 'ADMIN' AND deleted_at IS NULL;
 
--- Where an address signs in, before the tenant is known. Its uniqueness in a tenant is the users' index.
+-- Tenants of an email address, for sign-in without a tenant. An index of users makes addresses unique in a tenant.
 CREATE TABLE sign_in_names (
     email_key TEXT NOT NULL,
     tenant_id TEXT NOT NULL,
@@ -17,7 +17,7 @@ CREATE TABLE sign_in_names (
 INSERT INTO sign_in_names (email_key, tenant_id, user_id)
     SELECT sign_in_email_key, tenant_id, id FROM users WHERE sign_in_email_key IS NOT NULL;
 
--- What people are to be told at their next sign-in.
+-- Notices for users, shown after their next sign-in.
 CREATE TABLE notices (
     tenant_id TEXT NOT NULL,
     user_id TEXT NOT NULL,
@@ -53,7 +53,7 @@ CREATE TABLE sessions (
 CREATE INDEX sessions_user ON sessions (tenant_id, user_id) WHERE revoked_at IS NULL;
 CREATE UNIQUE INDEX sessions_foreign ON sessions (tenant_id, foreign_hash) WHERE foreign_hash IS NOT NULL;
 
--- `sealed` is the secret of an authenticator app, `passkey` the public key and what goes with it.
+-- `sealed` is the encrypted secret of an authenticator app, `passkey` the public key with its metadata.
 CREATE TABLE factors (
     tenant_id TEXT NOT NULL,
     id TEXT NOT NULL,
@@ -124,7 +124,7 @@ CREATE INDEX personal_access_tokens_user ON personal_access_tokens (tenant_id, u
 ALTER TABLE scim_tokens ADD COLUMN last_used_at TIMESTAMP;
 ALTER TABLE scim_tokens ADD COLUMN last_used_ip TEXT;
 
--- Where a person has signed in from.
+-- Client addresses from which a user has signed in (IPv6 by /64).
 CREATE TABLE known_origins (
     tenant_id TEXT NOT NULL,
     user_id TEXT NOT NULL,
@@ -133,7 +133,7 @@ CREATE TABLE known_origins (
     PRIMARY KEY (tenant_id, user_id, origin)
 ) WITHOUT ROWID;
 
--- Challenges that were answered before anybody was known; an answer counts once.
+-- Challenges of passkey sign-ins without a user name. Each may be answered once.
 CREATE TABLE spent_challenges (
     tenant_id TEXT NOT NULL,
     hash BLOB NOT NULL,
@@ -143,7 +143,7 @@ CREATE TABLE spent_challenges (
 
 CREATE INDEX spent_challenges_until ON spent_challenges (until);
 
--- Attempts by address and by account, of all tenants: times in milliseconds.
+-- Attempts per address and per account, across tenants. Times are in milliseconds.
 CREATE TABLE attempts (
     key BLOB NOT NULL PRIMARY KEY,
     times JSON NOT NULL,
@@ -151,7 +151,7 @@ CREATE TABLE attempts (
 ) WITHOUT ROWID;
 CREATE INDEX attempts_until ON attempts (until);
 
--- As for the tables before: rows of an index, then rows that share its first column, its first two, … .
+-- Statistics for the query planner (see 00002).
 INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
     ('users', 'users_admins', '1000 10 1'),
     ('sign_in_names', 'sign_in_names', '1000000 1 1'),

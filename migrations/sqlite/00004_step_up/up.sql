@@ -1,4 +1,4 @@
--- Step-up: challenges that wait for an answer, and tokens that wait for their one use.
+-- Step-up: pending challenges and unused tokens.
 
 CREATE TABLE step_up_challenges (
     tenant_id TEXT NOT NULL,
@@ -34,7 +34,7 @@ CREATE INDEX step_up_tokens_user ON step_up_tokens (tenant_id, user_id, purpose,
 CREATE INDEX step_up_tokens_session ON step_up_tokens (tenant_id, session_id) WHERE used_at IS NULL AND revoked_at IS NULL;
 CREATE INDEX step_up_tokens_expires ON step_up_tokens (expires_at);
 
--- What the planner is to expect (see 00002).
+-- Statistics for the query planner (see 00002).
 INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
     ('step_up_challenges', 'step_up_challenges', '10000 1000 1'),
     ('step_up_challenges', 'step_up_challenges_user', '10000 1000 1'),

@@ -1,5 +1,5 @@
--- From where a tenant may be reached: `tenants.network_policy` is read with every credential, and has a version that
--- tells when rules are to be read anew; NULL: never set.
+-- Network policies. `tenants.network_policy` is read with every credential. Its version changes with the rules, so that
+-- cached rules are read again. NULL: never set.
 
 ALTER TABLE tenants ADD COLUMN network_policy JSON;
 
@@ -13,7 +13,7 @@ CREATE TABLE network_rules (
 ) WITHOUT ROWID;
 CREATE UNIQUE INDEX network_rules_cidr ON network_rules (tenant_id, cidr);
 
--- What the planner is to expect (see 00002).
+-- Statistics for the query planner (see 00002).
 INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
     ('network_rules', 'network_rules', '100000 50 1'),
     ('network_rules', 'network_rules_cidr', '100000 50 1');

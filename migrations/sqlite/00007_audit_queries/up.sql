@@ -1,11 +1,11 @@
--- Entries are found by time, by who acted, by what happened and by what it was about.
+-- Indexes for searching entries by time, actor, action and resource.
 
 CREATE INDEX audit_entries_time ON audit_entries (tenant_id, created_at, id);
 CREATE INDEX audit_entries_actor ON audit_entries (tenant_id, actor_id, created_at, id);
 CREATE INDEX audit_entries_action ON audit_entries (tenant_id, action, created_at, id);
 CREATE INDEX audit_entries_resource ON audit_entries (tenant_id, resource_id, created_at, id);
 
--- What the planner is to expect (see 00002).
+-- Statistics for the query planner (see 00002).
 INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
     ('audit_entries', 'audit_entries_time', '5000000 500000 2 1'),
     ('audit_entries', 'audit_entries_actor', '5000000 500000 500 2 1'),

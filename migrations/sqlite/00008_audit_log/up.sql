@@ -1,12 +1,12 @@
--- The tamper-evident log: entries wait for their place, get it, and the hashes of their tree are kept.
+-- The transparency log: the queue of unsealed entries, the index of sealed entries, and the hashes of the Merkle tree.
 
--- What an erased address was committed to.
+-- Commitment to an address that was erased.
 ALTER TABLE audit_entries ADD COLUMN ip_commitment BLOB;
 
--- Days that a tenant's entries are kept; for ever without.
+-- Retention of audit entries in days. NULL: forever.
 ALTER TABLE tenants ADD COLUMN audit_days BIGINT CHECK (audit_days BETWEEN 1 AND 36500);
 
--- Entries that have no place yet.
+-- Entries that are not sealed yet.
 CREATE TABLE audit_unsealed (
     tenant_id TEXT NOT NULL,
     entry_id TEXT NOT NULL,
@@ -14,7 +14,7 @@ CREATE TABLE audit_unsealed (
 ) WITHOUT ROWID;
 INSERT INTO audit_unsealed SELECT tenant_id, id FROM audit_entries;
 
--- Their places: from 0 in each tenant, without gaps.
+-- Index of each sealed entry in its tenant's log: from 0, without gaps.
 CREATE TABLE audit_sealed (
     tenant_id TEXT NOT NULL,
     sequence BIGINT NOT NULL CHECK (sequence >= 0 AND sequence < 9223372036854775807),
@@ -24,7 +24,7 @@ CREATE TABLE audit_sealed (
 ) WITHOUT ROWID;
 CREATE UNIQUE INDEX audit_sealed_entry ON audit_sealed (tenant_id, entry_id);
 
--- Hashes of complete subtrees of 256 leaves (level 1), of 256 of these (level 2), and so on.
+-- Hashes of complete subtrees: of 256 leaves (level 1), of 256 level-1 subtrees (level 2), and so on.
 CREATE TABLE audit_subtrees (
     tenant_id TEXT NOT NULL,
     level BIGINT NOT NULL,
@@ -33,7 +33,7 @@ CREATE TABLE audit_subtrees (
     PRIMARY KEY (tenant_id, level, number)
 ) WITHOUT ROWID;
 
--- How far each log is, and who goes on with it.
+-- Size of each log, and the lease of the instance that seals it.
 CREATE TABLE audit_logs (
     tenant_id TEXT PRIMARY KEY,
     size BIGINT NOT NULL,
@@ -42,7 +42,7 @@ CREATE TABLE audit_logs (
     lease_until TIMESTAMP NOT NULL
 ) WITHOUT ROWID;
 
--- Signed notes: one for each time that something was sealed.
+-- Checkpoints as signed notes, one per sealing.
 CREATE TABLE audit_checkpoints (
     tenant_id TEXT NOT NULL,
     size BIGINT NOT NULL,
@@ -51,7 +51,7 @@ CREATE TABLE audit_checkpoints (
     PRIMARY KEY (tenant_id, size)
 ) WITHOUT ROWID;
 
--- Entries before this place were dropped, as their time to be kept was over.
+-- Entries before this index were purged after their retention.
 CREATE TABLE audit_drops (
     tenant_id TEXT NOT NULL,
     before_sequence BIGINT NOT NULL,
@@ -59,8 +59,8 @@ CREATE TABLE audit_drops (
     PRIMARY KEY (tenant_id, before_sequence)
 ) WITHOUT ROWID;
 
--- Append-only: what is written stays as it is. Three things may be done, and nothing else: an address is erased and its
--- commitment stays; what waited has got its place; and what is dropped is said to be dropped first.
+-- Append-only. Three changes are allowed: erasing an address while its commitment stays, removing an entry from the queue
+-- after it was sealed, and purging entries after a signed statement.
 CREATE TRIGGER audit_entries_stay BEFORE DELETE ON audit_entries
 WHEN NOT EXISTS (
     SELECT 1 FROM audit_sealed JOIN audit_drops
@@ -118,7 +118,7 @@ BEGIN SELECT RAISE(ABORT, 'drops of the audit log are not deleted'); END;
 CREATE TRIGGER audit_drops_stay_as_they_are BEFORE UPDATE ON audit_drops
 BEGIN SELECT RAISE(ABORT, 'drops of the audit log are not changed'); END;
 
--- REPLACE deletes without a trigger's knowing.
+-- REPLACE deletes rows without firing the delete trigger.
 CREATE TRIGGER audit_entries_once BEFORE INSERT ON audit_entries
 WHEN EXISTS (SELECT 1 FROM audit_entries WHERE tenant_id = NEW.tenant_id AND id = NEW.id)
 BEGIN SELECT RAISE(ABORT, 'entries of the audit log are not replaced'); END;
@@ -141,7 +141,7 @@ BEGIN SELECT RAISE(ABORT, 'drops of the audit log are not replaced'); END;
 CREATE TRIGGER audit_unsealed_wait_as_they_are BEFORE UPDATE ON audit_unsealed
 BEGIN SELECT RAISE(ABORT, 'entries of the audit log wait for their place'); END;
 
--- What the planner is to expect (see 00002).
+-- Statistics for the query planner (see 00002).
 INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
     ('audit_unsealed', 'audit_unsealed', '100000 1000 1'),
     ('audit_sealed', 'audit_sealed', '5000000 500000 1'),

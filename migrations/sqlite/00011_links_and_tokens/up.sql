@@ -9,10 +9,10 @@ UPDATE links SET
         AND users.active AND users.deleted_at IS NULL AND users.updated_at <= links.created_at);
 DELETE FROM links WHERE role IS NULL;
 
--- Whether a session had a step-up within the last minutes, used or not.
+-- Finds recent step-ups of a session, used or unused.
 CREATE INDEX step_up_tokens_issued ON step_up_tokens (tenant_id, session_id, issued_at);
 
--- What the planner is to expect (see 00002).
+-- Statistics for the query planner (see 00002).
 INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
     ('step_up_tokens', 'step_up_tokens_issued', '10000 1000 2 1');
 ANALYZE sqlite_schema;

@@ -1,13 +1,13 @@
 -- MACs of audit entries, and signed statements about audit logs.
 
--- The id of the master key, and 32 bytes. Entries of versions before have none.
+-- ID of the master key, then 32 bytes. NULL in entries of earlier versions.
 ALTER TABLE audit_entries ADD COLUMN mac_key TEXT;
 ALTER TABLE audit_entries ADD COLUMN mac BLOB;
 
--- From which place on entries have a MAC: a signed note.
+-- Signed note with the index from which on entries have a MAC.
 ALTER TABLE audit_logs ADD COLUMN mac_start TEXT;
 
--- Signed notes about removals (by the first place that stays) and about retention (numbered from 0).
+-- Signed notes about purges (by the first index that is kept) and about retention (numbered from 0).
 CREATE TABLE audit_statements (
     tenant_id TEXT NOT NULL,
     kind TEXT NOT NULL,
@@ -33,11 +33,11 @@ CREATE TRIGGER audit_statements_stay BEFORE DELETE ON audit_statements
 BEGIN SELECT RAISE(ABORT, 'statements of the audit log are not deleted'); END;
 CREATE TRIGGER audit_statements_stay_as_they_are BEFORE UPDATE ON audit_statements
 BEGIN SELECT RAISE(ABORT, 'statements of the audit log are not changed'); END;
--- REPLACE deletes without a trigger's knowing.
+-- REPLACE deletes rows without firing the delete trigger.
 CREATE TRIGGER audit_statements_once BEFORE INSERT ON audit_statements
 WHEN EXISTS (SELECT 1 FROM audit_statements WHERE tenant_id = NEW.tenant_id AND kind = NEW.kind AND number = NEW.number)
 BEGIN SELECT RAISE(ABORT, 'statements of the audit log are not replaced'); END;
 
--- What the planner is to expect (see 00002).
+-- Statistics for the query planner (see 00002).
 INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES ('audit_statements', 'audit_statements', '1000 10 5 1');
 ANALYZE sqlite_schema;
