@@ -41,7 +41,7 @@ CREATE TABLE webhook_queues (
 CREATE INDEX webhook_queues_retry ON webhook_queues (next_retry, tenant_id, subscription_id) WHERE next_retry IS NOT NULL;
 
 -- Attempts. Pending while `due_at` is set; later, a 2xx `http_status` means success. The payload is built from the audit
--- entry, or stored in `payload` where there is no entry.
+-- entry, or stored in `payload` if there is no entry.
 CREATE TABLE webhook_deliveries (
     tenant_id TEXT NOT NULL,
     subscription_id TEXT COLLATE "C" NOT NULL,
