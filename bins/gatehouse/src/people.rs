@@ -1,10 +1,7 @@
-//! User operations that the API and the command line share: sending links and changing profiles.
+//! Sending invitation and reset links to users.
 
-use audit::{Audited, Event, events::users::UserUpdated};
-use directory::{LinkKind, Person, ProfileChanges};
-use kernel::{Ctx, UserId};
+use directory::{LinkKind, Person};
 use sign_in::reset::link_url;
-use store::Tx;
 use tokens::RawToken;
 
 use crate::api::Site;
@@ -28,16 +25,4 @@ pub(crate) async fn deliver(
         }
         _ => Ok(Some(address)),
     }
-}
-
-/// Changes a user's profile.
-pub(crate) async fn change_profile(
-    ctx: &Ctx,
-    tx: &mut Tx,
-    id: &UserId,
-    changes: ProfileChanges,
-) -> Result<Audited<Person>, directory::Error> {
-    let (person, changed) = directory::change_profile(ctx, tx, id, changes).await?;
-    let event = (!changed.is_empty()).then(|| Event::new(id.as_str(), &UserUpdated { changed }));
-    Ok(Audited::of_changes(person, event.into_iter().collect()))
 }

@@ -55,6 +55,12 @@ impl<T> Audited<T> {
         self
     }
 
+    /// Puts events of the same change before the others.
+    pub fn after(self, mut events: Vec<Event>) -> Self {
+        events.extend(self.events);
+        Self { value: self.value, events }
+    }
+
     /// Converts the value.
     pub fn map<U>(self, other: impl FnOnce(T) -> U) -> Audited<U> {
         Audited { value: other(self.value), events: self.events }

@@ -26,6 +26,7 @@ mod entry;
 mod error;
 mod event;
 pub mod events;
+mod groups;
 mod leaf;
 pub mod log;
 mod mac;
@@ -38,6 +39,7 @@ pub use catalog::{Catalog, EventSpec};
 pub use entry::{AuditId, Entry, StoredEntry};
 pub use error::FilterError;
 pub use event::{Event, EventData};
+pub use groups::EventGroup;
 pub use mac::{EntryKeys, EntryMac, MacProblem};
 pub use memory::MemoryAuditLog;
 pub use query::{

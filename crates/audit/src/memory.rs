@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
-    ops::{Bound, Range},
+    ops::Bound,
 };
 
 use async_trait::async_trait;
@@ -10,8 +10,11 @@ use kernel::{StoreResult, Timestamp};
 
 use crate::{
     Entry, EntryKeys, Filter, ListedEntry, Position, Span, StoredEntry,
-    log::{Batch, Frontier, Hash, Lease, LockedLog, NodePosition, Sealed, SealedRow, Unsealed},
-    store::{AuditQueryStore, AuditStore, SealStore, TreeStore, VerifyStore},
+    log::{
+        Batch, Checkpoint, CheckpointKey, Frontier, Hash, Lease, LockedLog, NodePosition, Removal, Retention,
+        Sealed, SealedRow, Statement, Unsealed, newest_removal,
+    },
+    store::{AuditQueryStore, AuditStore, RetentionStore, SealStore, TreeStore, VerifyStore},
 };
 
 /// Keeps all entries in memory. The caller serializes changes, for example with a mutex.
@@ -21,12 +24,17 @@ pub struct MemoryAuditLog {
     /// Entries by id, which is in order of time.
     entries: BTreeMap<String, StoredEntry>,
     waiting: BTreeSet<String>,
+    /// The sealed rows that no purge has removed, in order.
     sealed: Vec<Sealed>,
     places: HashMap<String, u64>,
     nodes: BTreeMap<NodePosition, Hash>,
     checkpoints: Vec<(u64, String)>,
     log: Frontier,
     mac_start: Option<String>,
+    retention_days: Option<u32>,
+    /// Signed statements with their kinds and numbers.
+    statements: Vec<(&'static str, u64, String)>,
+    removals: Vec<u64>,
 }
 
 impl MemoryAuditLog {
@@ -49,9 +57,8 @@ impl MemoryAuditLog {
     }
 
     fn places(&self, from: u64, to: u64) -> &[Sealed] {
-        let end = to.min(self.sealed.len() as u64);
-        let range = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
-        self.sealed.get(Range { start: range(from), end: range(end) }).unwrap_or_default()
+        let index = |at: u64| self.sealed.partition_point(|sealed| sealed.sequence < at);
+        self.sealed.get(index(from)..index(to)).unwrap_or_default()
     }
 
     /// Returns the newest signed checkpoint.
@@ -211,11 +218,12 @@ impl VerifyStore for MemoryAuditLog {
     }
 
     async fn removals(&mut self) -> StoreResult<Vec<u64>> {
-        Ok(Vec::new())
+        Ok(self.removals.clone())
     }
 
-    async fn statements(&mut self, _: &str) -> StoreResult<Vec<(u64, String)>> {
-        Ok(Vec::new())
+    async fn statements(&mut self, kind: &str) -> StoreResult<Vec<(u64, String)>> {
+        let of_kind = self.statements.iter().filter(|(of, _, _)| *of == kind);
+        Ok(of_kind.map(|(_, number, note)| (*number, note.clone())).collect())
     }
 
     async fn waiting(&mut self, after: &str, limit: usize) -> StoreResult<Vec<String>> {
@@ -239,5 +247,54 @@ impl VerifyStore for MemoryAuditLog {
     async fn unaccounted(&mut self, limit: usize) -> StoreResult<Vec<String>> {
         let is_known = |id: &&String| self.places.contains_key(*id) || self.waiting.contains(*id);
         Ok(self.entries.keys().filter(|id| !is_known(id)).take(limit).cloned().collect())
+    }
+}
+
+#[async_trait]
+impl RetentionStore for MemoryAuditLog {
+    async fn retention_days(&mut self) -> StoreResult<Option<u32>> {
+        Ok(self.retention_days)
+    }
+
+    async fn set_retention(&mut self, retention: &Retention, note: &str) -> StoreResult<()> {
+        self.retention_days = retention.days;
+        let number = self.statements(Retention::KIND).await?.len() as u64;
+        self.statements.push((Retention::KIND, number, note.to_owned()));
+        Ok(())
+    }
+
+    async fn newest_of_action(&mut self, action: &str) -> StoreResult<Option<StoredEntry>> {
+        Ok(self.entries.values().rev().find(|entry| entry.action == action).cloned())
+    }
+
+    async fn declare_removal(&mut self, removal: &Removal, note: &str) -> StoreResult<()> {
+        self.removals.push(removal.before);
+        self.statements.push((Removal::KIND, removal.before, note.to_owned()));
+        Ok(())
+    }
+
+    async fn remove_declared(&mut self, keys: &[CheckpointKey]) -> StoreResult<u64> {
+        let Some(origin) = self.checkpoint().and_then(|note| Checkpoint::read(note).ok()) else {
+            return Ok(0);
+        };
+        let Some(removal) = newest_removal(self, origin.tenant().unwrap_or_default(), keys).await? else {
+            return Ok(0);
+        };
+        let removed = self.places(0, removal.before).len();
+        for sealed in self.sealed.drain(..removed) {
+            self.places.remove(&sealed.id);
+            self.entries.remove(&sealed.id);
+        }
+        Ok(removed as u64)
+    }
+
+    async fn erase_addresses(&mut self, actor: &str) -> StoreResult<u64> {
+        let mut erased = 0;
+        for entry in self.entries.values_mut().filter(|entry| entry.actor_id == actor && entry.ip.is_some()) {
+            entry.ip_commitment = entry.commitment();
+            (entry.ip, entry.salt) = (None, None);
+            erased += 1;
+        }
+        Ok(erased)
     }
 }

@@ -5,7 +5,7 @@ use kernel::{StoreResult, Timestamp};
 
 use crate::{
     Entry, Filter, ListedEntry, Position, Span, StoredEntry,
-    log::{Batch, Frontier, Hash, Lease, LockedLog, SealedRow, Unsealed},
+    log::{Batch, CheckpointKey, Frontier, Hash, Lease, LockedLog, Removal, Retention, SealedRow, Unsealed},
 };
 
 /// Stores a tenant's entries.
@@ -103,4 +103,25 @@ pub trait VerifyStore: TreeStore {
     async fn next_place(&mut self, from: u64, to: u64) -> StoreResult<Option<u64>>;
     /// Returns the ids of entries that are neither sealed nor queued for sealing, at most `limit`.
     async fn unaccounted(&mut self, limit: usize) -> StoreResult<Vec<String>>;
+}
+
+/// Changes to existing entries, the only ones there are: removing those whose retention has ended, and erasing
+/// addresses.
+#[async_trait]
+pub trait RetentionStore: VerifyStore {
+    /// Returns the tenant's retention in days; `None` keeps entries forever.
+    async fn retention_days(&mut self) -> StoreResult<Option<u32>>;
+    /// Sets the retention and stores the signed statement of it.
+    async fn set_retention(&mut self, retention: &Retention, note: &str) -> StoreResult<()>;
+    /// Returns the newest entry with this action code.
+    async fn newest_of_action(&mut self, action: &str) -> StoreResult<Option<StoredEntry>>;
+    /// Stores a signed declaration that entries are removed, which permits their removal. It covers whole groups of
+    /// 256.
+    async fn declare_removal(&mut self, removal: &Removal, note: &str) -> StoreResult<()>;
+    /// Removes some of the declared entries and returns how many. The hashes of their groups stay. Removes only
+    /// entries covered by a removal that one of `keys` has signed.
+    async fn remove_declared(&mut self, keys: &[CheckpointKey]) -> StoreResult<u64>;
+    /// Erases the addresses from some of an actor's entries and returns how many. The commitment stays but its salt
+    /// is erased, so a guessed address cannot be confirmed.
+    async fn erase_addresses(&mut self, actor: &str) -> StoreResult<u64>;
 }

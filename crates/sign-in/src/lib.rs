@@ -35,6 +35,7 @@
 //! answers or ten minutes end a ticket, and the sign-in starts again from `Anonymous`.
 
 mod account;
+pub mod administration;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod device;
@@ -50,6 +51,7 @@ mod network;
 mod outcome;
 mod passkey;
 pub mod password;
+pub mod pats;
 pub mod reset;
 mod second_factor;
 mod session;
@@ -62,7 +64,7 @@ pub use self::{
     account::{Account, lock_account, lock_account_to_remove, lock_session},
     device::Device,
     error::{Error, NetworkBlocked},
-    events::{end_other_sessions, end_session},
+    events::{account_changes, end_other_sessions, end_session},
     factor::{FactorAnswer, FactorName, TotpKeys, Verifiers},
     federated::{NeighbourCookie, with_identity_provider, with_neighbour_cookie},
     link::{LinkProof, RedeemableLink, check_password, find_link, parse_link, with_link},

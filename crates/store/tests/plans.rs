@@ -20,8 +20,8 @@ use audit::{
     events::users::UserDeactivated,
     follow,
     log::{
-        CheckpointKeys, Lease, Nodes, Removal, Retention, SealPolicy, Statement, VerifyKeys, inclusion,
-        removable, seal, verify,
+        CheckpointKeys, Lease, Nodes, Removal, Retention, RetentionStore, SealPolicy, Statement, VerifyKeys,
+        inclusion, removable, seal, verify,
     },
 };
 use credentials::{
@@ -491,7 +491,7 @@ async fn run_audit_log(ctx: &Ctx, tx: &mut store::Tx) -> StoreResult<()> {
     let verifying = VerifyKeys { checkpoints: &verifying, entries: Some(&entry_keys), retired: &[] };
     assert_eq!(verify(tx, ctx.tenant.as_str(), verifying, Vec::new()).await?.count, 0);
     tx.set_retention(&Retention { days: Some(7), at: ctx.now }, "a note").await?;
-    tx.audit_days().await?;
+    tx.retention_days().await?;
     tx.newest_of_action("A").await?;
     let later = ctx.now.plus_millis(1);
     let old = removable(tx, ctx.tenant.as_str(), verifying.checkpoints, 0, later).await?.unwrap();
@@ -504,8 +504,8 @@ async fn run_audit_log(ctx: &Ctx, tx: &mut store::Tx) -> StoreResult<()> {
         at: ctx.now,
     };
     let note = removal.sign(ctx.tenant.as_str(), &keys).unwrap();
-    tx.declare_dropped(&removal, &note).await?;
-    assert_eq!(tx.remove_dropped(verifying.checkpoints).await?, 256);
+    tx.declare_removal(&removal, &note).await?;
+    assert_eq!(tx.remove_declared(verifying.checkpoints).await?, 256);
     tx.erase_addresses(&ctx.actor.id).await?;
     Ok(())
 }

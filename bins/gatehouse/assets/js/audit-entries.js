@@ -2,25 +2,18 @@
 
 import { UNABLE, signature, verdict } from "./audit-checkpoint.js";
 import { bytes, canHash, isIncluded, isLeafOf, readNote } from "./audit-proofs.js";
+import { classed, foldedRow, refused, wholeTime } from "./elements.js";
 import { $, $$, element, onAct } from "./page.js";
 import { mine } from "./session.js";
 
 const path = "/api/settings/audit-log";
 const list = $("[data-entries]");
-const whole = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit" });
 
 /** Descriptions of the action codes, from the catalog. */
 export const meanings = new Map($$("#kinds option").map((option) => [option.value, option.textContent]));
 
 // The entries that are shown, each with its metadata exactly as the server wrote it.
 const known = new Map();
-
-/** Creates an element with this class. */
-function classed(name, className, ...within) {
-  const made = element(name, ...within);
-  made.className = className;
-  return made;
-}
 
 const code = (text) => element("code", text);
 
@@ -34,7 +27,7 @@ function only(name, values) {
 
 /** Renders the summary of a row. */
 function glance({ timestamp, actor, action, resourceType, resourceId, ip }) {
-  const time = element("time", whole.format(new Date(timestamp)));
+  const time = element("time", wholeTime.format(new Date(timestamp)));
   time.dateTime = timestamp;
   time.title = timestamp;
   const when = classed("span", "when", time);
@@ -56,10 +49,6 @@ function details({ id, actor, action, resourceType, resourceId, metadata }) {
   const prove = element("button", "Verify");
   prove.type = "button";
   prove.dataset.act = "prove";
-  const refused = classed("p", "note bad");
-  refused.dataset.refused = "";
-  refused.setAttribute("role", "alert");
-  refused.hidden = true;
   const proof = element("div");
   proof.dataset.proof = "";
   proof.setAttribute("role", "status");
@@ -69,19 +58,11 @@ function details({ id, actor, action, resourceType, resourceId, metadata }) {
     only("Filter by action", { action }),
     only("Filter by resource", { resourceType, resourceId }),
   );
-  return classed("div", "within", facts, shown, acts, refused, proof);
+  return classed("div", "within", facts, shown, acts, refused(), proof);
 }
 
 function row(entry) {
-  const folded = element("details", classed("summary", "glance", ...glance(entry)));
-  // Rendered when expanded, because most rows never are.
-  folded.addEventListener("toggle", () => {
-    if (folded.open && folded.children.length === 1) folded.append(details(entry));
-  });
-  const made = element("li", folded);
-  made.dataset.id = entry.id;
-  made.dataset.part = "entry";
-  return made;
+  return foldedRow(entry.id, "entry", glance(entry), () => details(entry));
 }
 
 /** Shows these entries, appended to the current ones or in place of them. Returns the first new row. */

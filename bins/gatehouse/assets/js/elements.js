@@ -19,3 +19,36 @@ export function acting(act, text, label) {
   if (label) button.setAttribute("aria-label", label);
   return button;
 }
+
+/** Renders a body as text only, because the sender may be hostile. The keyboard can scroll it. */
+export function bodyText(text, label) {
+  const shown = element("pre", text);
+  shown.tabIndex = 0;
+  shown.setAttribute("role", "group");
+  shown.setAttribute("aria-label", label);
+  return shown;
+}
+
+/** Creates the place for the error message of a part. */
+export function refused() {
+  const made = classed("p", "note bad");
+  made.dataset.refused = "";
+  made.setAttribute("role", "alert");
+  made.hidden = true;
+  return made;
+}
+
+/** Creates a row that expands. Its details are rendered when it does, because most rows never do. */
+export function foldedRow(id, part, glance, details) {
+  const folded = element("details", classed("summary", "glance", ...glance));
+  folded.addEventListener("toggle", () => {
+    if (folded.open && folded.children.length === 1) folded.append(details());
+  });
+  const made = element("li", folded);
+  made.dataset.id = id;
+  made.dataset.part = part;
+  return made;
+}
+
+/** Formats a time to the second. */
+export const wholeTime = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit" });

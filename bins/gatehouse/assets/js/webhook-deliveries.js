@@ -1,13 +1,12 @@
 // Rows of delivery attempts. Updates happen in place, so that expanded rows stay expanded and the focus stays.
 
-import { acting, badge, classed } from "./elements.js";
+import { acting, badge, bodyText, classed, foldedRow, refused, wholeTime } from "./elements.js";
 import { $, copy, element, localise, onAct } from "./page.js";
 import { mine } from "./session.js";
 import { answer, own } from "./webhook-head.js";
 import { outcome, took } from "./webhook-words.js";
 
 const list = $("[data-deliveries]");
-const whole = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit" });
 
 // The rows that are shown, each with its delivery and the delivery as text, to detect changes.
 const rows = new Map();
@@ -32,7 +31,7 @@ function glance(delivery) {
   if (durationMs !== undefined) came.append(classed("span", "soft", ` in ${took(durationMs)}`));
   const then = next(delivery);
   if (then.length > 0) came.append(classed("span", "soft then", ...then));
-  const when = classed("span", "when soft", attemptedAt ? whole.format(new Date(attemptedAt)) : "not sent yet");
+  const when = classed("span", "when soft", attemptedAt ? wholeTime.format(new Date(attemptedAt)) : "not sent yet");
   return [badge(name, kind), what, came, when];
 }
 
@@ -55,13 +54,9 @@ function pretty(text) {
 async function fetchPayload(delivery, place) {
   try {
     const { payload } = await mine("GET", `${own}/deliveries/${delivery.id}/payload`);
-    const shown = element("pre", pretty(payload));
-    shown.tabIndex = 0;
-    shown.setAttribute("role", "group");
-    shown.setAttribute("aria-label", "Request body");
     const button = acting("copy-payload", "Copy", "Copy signed request body");
     button.dataset.payload = payload;
-    place.replaceChildren(classed("div", "named", element("h3", "Request"), button), shown);
+    place.replaceChildren(classed("div", "named", element("h3", "Request"), button), bodyText(pretty(payload), "Request body"));
   } catch (error) {
     const words = error.status === 404 ? "The event has expired." : `The request body could not be loaded. ${error.message}`;
     place.replaceChildren(element("h3", "Request"), classed("p", "soft", words));
@@ -83,26 +78,14 @@ function details(delivery) {
   const again = element("button", delivery.status === "PENDING" ? "Send now" : "Send again");
   again.type = "button";
   again.dataset.act = "again";
-  const refused = classed("p", "note bad");
-  refused.dataset.refused = "";
-  refused.setAttribute("role", "alert");
-  refused.hidden = true;
   fetchPayload(delivery, request);
   drawAnswer(delivery, answered);
   const ids = facts([["Event ID", delivery.eventId], ["Delivery ID", delivery.id]]);
-  return classed("div", "within", ids, request, answered, refused, classed("div", "acts start", again));
+  return classed("div", "within", ids, request, answered, refused(), classed("div", "acts start", again));
 }
 
 function row(delivery) {
-  const folded = element("details", classed("summary", "glance"));
-  // Rendered when expanded, because most rows never are.
-  folded.addEventListener("toggle", () => {
-    if (folded.open && folded.children.length === 1) folded.append(details(rows.get(delivery.id).delivery));
-  });
-  const made = element("li", folded);
-  made.dataset.id = delivery.id;
-  made.dataset.part = "delivery";
-  return made;
+  return foldedRow(delivery.id, "delivery", [], () => details(rows.get(delivery.id).delivery));
 }
 
 /** Updates the row of this delivery. Returns whether the delivery is new or its status changed. */

@@ -1,8 +1,9 @@
 // The header of a webhook: its state, its test, and pause and resume.
 
 import { Refusal } from "./api.js";
-import { badge, classed } from "./elements.js";
-import { $, element, onAct, refuse, say } from "./page.js";
+import { badge, bodyText, classed } from "./elements.js";
+import { $, element, onAct, say } from "./page.js";
+import { resource } from "./resource.js";
 import { mine } from "./session.js";
 import { isSuccess, outcome, path, state, took } from "./webhook-words.js";
 
@@ -14,18 +15,8 @@ export const own = `${path}/${part.dataset.id}`;
 /** The webhook as last loaded. */
 export let hook;
 
-const listeners = [];
-
-/** Calls `listener` with the webhook whenever it was loaded. */
-export function onHook(listener) {
-  listeners.push(listener);
-}
-
-/** Shows the state of the webhook. */
-export function show(now) {
+export const { show, onChange: onHook, load } = resource(own, (now) => {
   hook = now;
-  document.title = `${now.name} · Gatehouse`;
-  $("[data-name]", part).textContent = now.name;
   $("[data-url]", part).textContent = now.url;
   const { name, kind, why } = state(now);
   $("[data-state]", part).replaceChildren(badge(name, kind));
@@ -36,18 +27,7 @@ export function show(now) {
   const button = $("[data-switch]", part);
   button.textContent = now.enabled ? "Pause" : "Resume";
   button.hidden = false;
-  for (const listener of listeners) listener(now);
-}
-
-/** Loads the webhook. If it was removed, reloads the page, which then shows the 404 error. */
-export async function load() {
-  try {
-    show(await mine("GET", own));
-  } catch (error) {
-    if (error.status === 404) location.reload();
-    else refuse(part, error, true);
-  }
-}
+});
 
 onAct("switch", async () => {
   const now = await mine("PATCH", own, { enabled: !hook.enabled });
@@ -59,15 +39,8 @@ onAct("switch", async () => {
 
 const test = $('[data-part="test"]');
 
-/** Renders a response body as text only, because the receiver may be hostile. */
-export function answer(text) {
-  if (!text) return classed("p", "soft", "The response has no body.");
-  const shown = element("pre", text);
-  shown.tabIndex = 0;
-  shown.setAttribute("role", "group");
-  shown.setAttribute("aria-label", "Response body");
-  return shown;
-}
+/** Renders a response body. */
+export const answer = (text) => (text ? bodyText(text, "Response body") : classed("p", "soft", "The response has no body."));
 
 function verdict({ httpStatus, elapsedMs, error }) {
   const isGood = isSuccess(httpStatus);

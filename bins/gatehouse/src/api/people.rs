@@ -4,6 +4,7 @@ use actix_web::{get, patch};
 use directory::{PeopleStore, Person, ProfileChanges};
 use kernel::{Ctx, Email, UserId};
 use serde::{Deserialize, Serialize};
+use sign_in::administration;
 use store::Tx;
 use utoipa::ToSchema;
 use utoipa_actix_web::service_config::ServiceConfig;
@@ -147,6 +148,7 @@ async fn patch_person(call: Call<WritePeople>, body: Json<PersonBody>) -> Answer
         department: body.0.department.into_change(),
         phone_numbers: body.0.phone_numbers.map(phone_numbers),
     };
-    let work = async move |ctx: &Ctx, tx: &mut Tx| crate::people::change_profile(ctx, tx, &id, changes).await;
+    let work =
+        async move |ctx: &Ctx, tx: &mut Tx| administration::change_profile(ctx, tx, &id, changes).await;
     Ok(answer(&ShownPerson::from(call.write(work).await?)))
 }

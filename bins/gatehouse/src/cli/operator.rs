@@ -84,4 +84,19 @@ impl Operator {
     ) -> std::result::Result<T, E> {
         self.store.write(Ctx::new(Arc::clone(&self.env), tenant.clone(), Actor::system("cli")), work).await
     }
+
+    /// Repeats a unit of work that does a part, until nothing is left, and returns how much it did.
+    pub(super) async fn write_until_done<E: Failure>(
+        &self,
+        tenant: &TenantId,
+        work: impl AsyncFnOnce(&Ctx, &mut Tx) -> std::result::Result<Audited<u64>, E> + Clone + Send + 'static,
+    ) -> std::result::Result<u64, E> {
+        let mut done = 0;
+        loop {
+            match self.write(tenant, work.clone()).await? {
+                0 => return Ok(done),
+                part => done += part,
+            }
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! The result of a command.
 
 use comfy_table::{ContentArrangement, Table, presets::NOTHING};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// The result of a command: JSON for programs, text for people.
 pub(super) struct Report {
@@ -18,6 +18,23 @@ impl Report {
 }
 
 pub(super) type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
+
+/// The columns of a list and their values.
+pub(super) type Columns<'c, T> = [(&'c str, &'c dyn Fn(&T) -> String)];
+
+/// Reports a list as a table and as a JSON array with this name. Without items, the text is `empty`.
+pub(super) fn listing<T>(
+    name: &str,
+    items: &[T],
+    json_of: impl Fn(&T) -> Value,
+    columns: &Columns<'_, T>,
+    empty: &str,
+) -> Report {
+    let header: Vec<_> = columns.iter().map(|(title, _)| *title).collect();
+    let row = |item: &T| columns.iter().map(|(_, cell)| cell(item)).collect();
+    let json = items.iter().map(json_of).collect::<Vec<_>>();
+    Report::new(json!({ name: json }), table(&header, items.iter().map(row).collect(), empty))
+}
 
 /// Formats rows as columns under a header, or returns `empty` if there are none.
 pub(super) fn table(header: &[&str], rows: Vec<Vec<String>>, empty: &str) -> String {

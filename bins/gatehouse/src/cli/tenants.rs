@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{
     operator::Operator,
-    report::{Report, Result, details, table},
+    report::{Columns, Report, Result, details, listing},
 };
 
 /// Tenants that `list` prints.
@@ -60,17 +60,15 @@ fn json_of(tenant: &Tenant) -> Value {
 
 async fn list(office: &Operator) -> Result<Report> {
     let tenants = office.store.across(async |across| across.some_tenants(MAX_LISTED).await).await?;
-    let row = |tenant: &Tenant| {
-        let Tenant { id, slug, name, tier, created_at } = tenant;
-        vec![slug.clone(), name.clone(), tier.as_str().to_owned(), created_at.to_string(), id.to_string()]
-    };
-    let rows = tenants.iter().map(row).collect();
-    let lines = table(
-        &["SLUG", "NAME", "TIER", "CREATED", "ID"],
-        rows,
-        "No tenants yet. Create one with: gatehouse tenant create --slug acme --name Acme",
-    );
-    Ok(Report::new(json!({ "tenants": tenants.iter().map(json_of).collect::<Vec<_>>() }), lines))
+    let columns: &Columns<'_, Tenant> = &[
+        ("SLUG", &|tenant| tenant.slug.clone()),
+        ("NAME", &|tenant| tenant.name.clone()),
+        ("TIER", &|tenant| tenant.tier.as_str().to_owned()),
+        ("CREATED", &|tenant| tenant.created_at.to_string()),
+        ("ID", &|tenant| tenant.id.to_string()),
+    ];
+    let empty = "No tenants yet. Create one with: gatehouse tenant create --slug acme --name Acme";
+    Ok(listing("tenants", &tenants, json_of, columns, empty))
 }
 
 fn show(tenant: &Tenant) -> Report {

@@ -4,21 +4,16 @@ mod listing;
 
 use std::{io::Read, sync::Arc};
 
-use audit::{
-    Audited, Event, Unaudited,
-    events::{
-        pats::PatRevoked,
-        scim_tokens::{ScimTokenCreated, ScimTokenRevoked},
-    },
-};
+use audit::Audited;
 use clap::Subcommand;
 use credentials::SignInStore;
-use kernel::{Email, Env};
+use kernel::{Email, Env, Id, Kind};
 use serde_json::json;
-use tokens::{NewScimToken, PatId, PatStore, RawToken, ScimTokenId, Scope, pat::NewPat};
+use sign_in::{administration, pats};
+use tokens::{NewScimToken, PatId, RawToken, ScimTokenId, Scope, pat::NewPat};
 
 use super::{operator::Operator, report::Report, report::Result};
-use crate::{api::pat_created, config::Raw};
+use crate::config::Raw;
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
@@ -111,49 +106,35 @@ pub(crate) async fn run(command: Command, raw: &mut Raw, env: Arc<dyn Env>) -> R
 
 async fn mint(office: &Operator, tenant: &str, new: NewScimToken) -> Result<Report> {
     let tenant = office.tenant(tenant).await?;
-    let write = office.write(&tenant.id, async move |ctx, tx| {
-        let (token, raw) = tokens::mint(ctx, tx, new).await?;
-        let data = ScimTokenCreated { create_conflict: token.create_conflict };
-        let event = Event::new(token.id.as_str(), &data);
-        Ok::<_, tokens::ScimTokenError>(Audited::new((token, raw), event))
-    });
+    let write =
+        office.write(&tenant.id, async move |ctx, tx| administration::mint_scim_token(ctx, tx, new).await);
     let (token, raw) = write.await?;
-    let json = json!({ "id": token.id, "token": raw.expose() });
-    Ok(Report::new(
-        json,
-        format!("Created {}. Store the token now; it is not shown again:\n{}", token.id, raw.expose()),
-    ))
+    Ok(minted(&token.id, &raw))
 }
 
 async fn mint_pat(office: &Operator, tenant: &str, email: &Email, new: NewPat) -> Result<Report> {
     let (tenant, user) = office.user(tenant, email).await?;
     let write = office.write(&tenant.id, async move |ctx, tx| {
         let new = new.within(&store::pat_limits(&tx.sign_in_policy().await?))?;
-        let (pat, raw) = tokens::pat::mint(ctx, tx, &user, new).await?;
-        let event = Event::new(pat.id.as_str(), &pat_created(&pat));
+        let (pat, raw, event) = pats::mint(ctx, tx, &user, new).await?;
         Ok::<_, tokens::PatError>(Audited::new((pat, raw), event))
     });
     let (pat, raw) = write.await?;
-    let json = json!({ "id": pat.id, "token": raw.expose() });
-    Ok(Report::new(
-        json,
-        format!("Created {}. Store the token now; it is not shown again:\n{}", pat.id, raw.expose()),
-    ))
+    Ok(minted(&pat.id, &raw))
+}
+
+/// Shows a new token, once.
+fn minted<K: Kind>(id: &Id<K>, raw: &RawToken) -> Report {
+    let json = json!({ "id": id, "token": raw.expose() });
+    Report::new(json, format!("Created {id}. Store the token now; it is not shown again:\n{}", raw.expose()))
 }
 
 async fn revoke_pat(office: &Operator, id: PatId) -> Result<Report> {
     let owner = office.store.across(async |across| across.tenant_of_pat(&id).await).await?;
     let Some(tenant) = owner else { return Err(tokens::PatError::NotFound.into()) };
     let revoked = id.clone();
-    let write = office.write(&tenant, async move |ctx, tx| {
-        let Some(pat) = tx.pat(&revoked).await? else { return Err(tokens::PatError::NotFound) };
-        if pat.revoked_at.is_some() {
-            return Ok(Audited::without((), Unaudited::NothingChanged));
-        }
-        tokens::pat::revoke(ctx, tx, &pat.user, &revoked).await?;
-        let event = Event::new(revoked.as_str(), &PatRevoked { user: pat.user.to_string() });
-        Ok::<_, tokens::PatError>(Audited::new((), event))
-    });
+    let write =
+        office.write(&tenant, async move |ctx, tx| administration::revoke_any_pat(ctx, tx, &revoked).await);
     write.await?;
     Ok(Report::new(json!({ "id": id, "revoked": true }), format!("Revoked {id}")))
 }
@@ -162,10 +143,8 @@ async fn revoke(office: &Operator, id: ScimTokenId) -> Result<Report> {
     let owner = office.store.across(async |across| across.tenant_of_scim_token(&id).await).await?;
     let Some(tenant) = owner else { return Err(tokens::ScimTokenError::NotFound.into()) };
     let revoked = id.clone();
-    let write = office.write(&tenant, async move |ctx, tx| {
-        tokens::revoke(ctx, tx, &revoked).await?;
-        Ok::<_, tokens::ScimTokenError>(Audited::new((), Event::new(revoked.as_str(), &ScimTokenRevoked {})))
-    });
+    let write = office
+        .write(&tenant, async move |ctx, tx| administration::revoke_scim_token(ctx, tx, &revoked).await);
     write.await?;
     Ok(Report::new(json!({ "id": id, "revoked": true }), format!("Revoked {id}")))
 }

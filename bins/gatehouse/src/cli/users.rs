@@ -4,19 +4,13 @@ mod listing;
 
 use std::io::Read;
 
-use audit::{
-    Audited, Event, Unaudited,
-    events::{
-        credentials::PasswordChanged,
-        users::{UserCreated, UserDeleted, UserRoleChanged},
-    },
-};
+use audit::{Audited, Unaudited};
 use clap::{Args, Subcommand, ValueEnum};
 use credentials::{PasswordContext, Passwords, Salt, SignInStore, check_new_password};
-use directory::{LinkKind, NewPerson, PeopleStore, Person, Role};
+use directory::{LinkKind, NewPerson, Role};
 use kernel::{Ctx, Email, Secret};
 use serde_json::json;
-use sign_in::reset;
+use sign_in::{administration, reset};
 use store::Tx;
 
 use super::{
@@ -161,18 +155,7 @@ async fn create(
     };
     let write = office.write(&tenant.id, async move |ctx, tx| {
         let new = NewPerson { email, role, display_name: None };
-        let person = directory::create_person(ctx, tx, new).await?;
-        let data = UserCreated {
-            active: true,
-            role: role.as_str(),
-            fields: vec!["userName".into(), "emails".into()],
-        };
-        let mut events = vec![Event::new(person.id.as_str(), &data)];
-        if let Some(hash) = hash {
-            tx.set_password(&person.id, &hash, ctx.now).await?;
-            events.push(Event::new(person.id.as_str(), &PasswordChanged { by: "OPERATOR" }));
-        }
-        Ok::<_, directory::Error>(Audited::of_changes(person, events))
+        administration::create_user(ctx, tx, new, hash.as_deref()).await
     });
     let person = write.await?;
     let json = json!({ "id": person.id, "email": shown.as_str() });
@@ -182,14 +165,7 @@ async fn create(
 async fn set_role(office: &Operator, who: &UserSelection, role: Role) -> Result<Report> {
     let (tenant, id) = office.user(&who.tenant, &who.email).await?;
     let write = office.write(&tenant.id, async move |ctx: &Ctx, tx: &mut Tx| {
-        let before = directory::find_person(tx, &id).await?;
-        if before.role == role {
-            return Ok(Audited::without(before, Unaudited::NothingChanged));
-        }
-        let after = Person { role, updated_at: ctx.now, ..before.clone() };
-        tx.update_person(&before, &after).await?;
-        let data = UserRoleChanged { from: before.role.as_str(), to: role.as_str() };
-        Ok::<_, directory::Error>(Audited::new(after, Event::new(id.as_str(), &data)))
+        administration::set_role(ctx, tx, &id, role).await
     });
     let person = write.await?;
     let json = json!({ "id": person.id, "role": role.as_str() });
@@ -238,14 +214,7 @@ async fn reset_factors(office: &Operator, who: &UserSelection) -> Result<Report>
 async fn break_glass(office: &Operator, who: &UserSelection, on: bool) -> Result<Report> {
     let (tenant, id) = office.user(&who.tenant, &who.email).await?;
     let write = office.write(&tenant.id, async move |ctx: &Ctx, tx: &mut Tx| {
-        let before = directory::find_person(tx, &id).await?;
-        if before.break_glass == on {
-            return Ok(Audited::without(before, Unaudited::NothingChanged));
-        }
-        let after = Person { break_glass: on, updated_at: ctx.now, ..before.clone() };
-        tx.update_person(&before, &after).await?;
-        let data = audit::events::users::UserUpdated { changed: vec!["breakGlass".into()] };
-        Ok::<_, directory::Error>(Audited::new(after, Event::new(id.as_str(), &data)))
+        administration::set_break_glass(ctx, tx, &id, on).await
     });
     let person = write.await?;
     let word = if on { "on" } else { "off" };
@@ -259,9 +228,7 @@ async fn delete(office: &Operator, who: &UserSelection) -> Result<Report> {
     let (tenant, id) = office.user(&who.tenant, &who.email).await?;
     let gone = id.clone();
     let write = office.write(&tenant.id, async move |ctx: &Ctx, tx: &mut Tx| {
-        let person = directory::find_person(tx, &gone).await?;
-        tx.delete_person(&person, ctx.now).await?;
-        Ok::<_, directory::Error>(Audited::new((), Event::new(gone.as_str(), &UserDeleted {})))
+        administration::delete_user(ctx, tx, &gone).await
     });
     write.await?;
     Ok(Report::new(json!({ "id": id, "deleted": true }), format!("Deleted user {}", who.email)))

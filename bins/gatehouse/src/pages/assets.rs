@@ -11,7 +11,7 @@ const CSS: &str = "text/css; charset=utf-8";
 const JS: &str = "text/javascript; charset=utf-8";
 
 /// File name, media type, content.
-const FILES: [(&str, &str, &str); 55] = [
+const FILES: [(&str, &str, &str); 56] = [
     ("gatehouse.css", CSS, include_str!("../../assets/gatehouse.css")),
     ("parts.css", CSS, include_str!("../../assets/parts.css")),
     ("log.css", CSS, include_str!("../../assets/log.css")),
@@ -24,6 +24,7 @@ const FILES: [(&str, &str, &str); 55] = [
     ("api.js", JS, include_str!("../../assets/js/api.js")),
     ("page.js", JS, include_str!("../../assets/js/page.js")),
     ("elements.js", JS, include_str!("../../assets/js/elements.js")),
+    ("resource.js", JS, include_str!("../../assets/js/resource.js")),
     ("passkeys.js", JS, include_str!("../../assets/js/passkeys.js")),
     ("factors.js", JS, include_str!("../../assets/js/factors.js")),
     ("login.js", JS, include_str!("../../assets/js/login.js")),

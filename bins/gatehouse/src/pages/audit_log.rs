@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use actix_web::{HttpResponse, get};
 use askama::Template;
+use audit::EventSpec;
 use kernel::TenantId;
 
 use super::{frame::Administrator, frame::PageFrame, frame::draw};
@@ -19,14 +20,9 @@ struct Page<'a> {
     /// The tenant of the log.
     tenant: &'a TenantId,
     /// Event types to filter by.
-    kinds: Vec<Kind>,
+    kinds: &'a [EventSpec],
     /// Resource types to filter by.
     resource_types: BTreeSet<&'static str>,
-}
-
-struct Kind {
-    code: &'static str,
-    description: &'static str,
 }
 
 /// Renders the audit log page. The page fetches the entries from the API.
@@ -37,12 +33,11 @@ pub(crate) async fn audit_log(call: Call<AdministerInPerson>) -> Result<HttpResp
 
 async fn drawn(call: &Call<AdministerInPerson>) -> Answer {
     let shell = Administrator::load(call).await?.shell(&call.site, "Audit log", "audit-log.js", PATH);
-    let catalog = audit::events::catalog();
-    let specs = catalog.specs();
+    let specs = audit::events::catalog().specs();
     draw(&Page {
         shell,
         tenant: call.tenant(),
-        kinds: specs.iter().map(|spec| Kind { code: spec.code, description: spec.description }).collect(),
+        kinds: specs,
         resource_types: specs.iter().map(|spec| spec.resource_type).collect(),
     })
 }

@@ -1,6 +1,9 @@
 //! The frame that all pages share.
 
-use actix_web::{HttpResponse, http::header};
+use actix_web::{
+    HttpResponse, HttpResponseBuilder,
+    http::{StatusCode, header},
+};
 use askama::Template;
 use directory::{Role, Tenant};
 use gate::{access::Access, errors::Problem, permissions::AdministerInPerson};
@@ -76,10 +79,15 @@ impl Administrator {
     }
 }
 
-/// Renders a page with personal data, which must not be cached.
+/// Renders a page. It must not be cached, because it has personal data or explains an error.
 pub(crate) fn draw(page: &impl Template) -> Result<HttpResponse, Problem> {
+    draw_as(StatusCode::OK, page)
+}
+
+/// Renders a page with this status.
+pub(crate) fn draw_as(status: StatusCode, page: &impl Template) -> Result<HttpResponse, Problem> {
     let text = page.render().map_err(Problem::unexpected)?;
-    Ok(HttpResponse::Ok()
+    Ok(HttpResponseBuilder::new(status)
         .insert_header((header::CACHE_CONTROL, "no-store"))
         .content_type("text/html; charset=utf-8")
         .body(text))

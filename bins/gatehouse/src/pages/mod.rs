@@ -6,7 +6,6 @@ mod audit_log;
 mod authenticators;
 mod developers;
 mod enrol;
-mod event_groups;
 mod frame;
 mod login;
 mod network;

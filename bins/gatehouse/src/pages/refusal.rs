@@ -1,9 +1,9 @@
 //! Error responses for pages: a redirect to the sign-in page, or a page that explains the error.
 
-use actix_web::{HttpResponse, HttpResponseBuilder, ResponseError, http::header};
+use actix_web::{HttpResponse, ResponseError, http::header};
 use askama::Template;
 
-use super::next::address;
+use super::{frame::draw_as, next::address};
 use gate::errors::Problem;
 
 #[derive(Template)]
@@ -30,11 +30,8 @@ pub(crate) fn problem_page(problem: &Problem, target: &str) -> HttpResponse {
                 _ => "Something went wrong",
             };
             let page = Page { status: status.as_u16(), title, message: sentence(problem.message()) };
-            let mut answer = HttpResponseBuilder::new(status);
-            match page.render() {
-                Ok(text) => answer.content_type("text/html; charset=utf-8").body(text),
-                Err(_) => return problem.envelope(),
-            }
+            let Ok(answer) = draw_as(status, &page) else { return problem.envelope() };
+            answer
         }
     };
     let headers = problem.envelope();

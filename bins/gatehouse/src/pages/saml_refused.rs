@@ -1,15 +1,12 @@
 //! The page that explains a refused SAML sign-in to users.
 
 use actix_web::{
-    HttpResponse, HttpResponseBuilder,
-    http::{
-        StatusCode,
-        header::{self, HeaderValue},
-    },
+    HttpResponse,
+    http::{StatusCode, header},
 };
 use askama::Template;
 
-use super::frame::PageFrame;
+use super::frame::{PageFrame, draw_as};
 use crate::api::Site;
 use gate::{errors::Problem, middleware::PAGE_POLICY};
 
@@ -89,10 +86,7 @@ pub(crate) fn saml_refused(
     let of = organization.unwrap_or("your organization");
     let shell = PageFrame::new(site, words.title, "saml-refused.js");
     let page = Page { shell, words, administrator: format!("an administrator of {of}"), code, reference };
-    let Ok(text) = page.render() else { return Problem::internal().envelope() };
-    HttpResponseBuilder::new(status)
-        .insert_header((header::CONTENT_SECURITY_POLICY, PAGE_POLICY))
-        .insert_header((header::CACHE_CONTROL, HeaderValue::from_static("no-store")))
-        .content_type("text/html; charset=utf-8")
-        .body(text)
+    let Ok(mut answer) = draw_as(status, &page) else { return Problem::internal().envelope() };
+    answer.headers_mut().insert(header::CONTENT_SECURITY_POLICY, PAGE_POLICY);
+    answer
 }

@@ -3,15 +3,11 @@
 use ::webhooks::{SubscriptionId, SubscriptionStore};
 use actix_web::{HttpResponse, get};
 use askama::Template;
+use audit::{EventGroup, events::catalog};
 use kernel::Ctx;
 use store::Tx;
 
-use super::{
-    event_groups::{EventGroup, event_groups},
-    frame::Administrator,
-    frame::PageFrame,
-    frame::draw,
-};
+use super::{frame::Administrator, frame::PageFrame, frame::draw};
 use crate::api::{Answer, Call, query::query};
 use gate::{errors::Problem, permissions::AdministerInPerson, shape::AreaProblem};
 
@@ -29,7 +25,7 @@ struct List<'a> {
 #[template(path = "webhook_new.html")]
 struct New<'a> {
     shell: PageFrame<'a>,
-    groups: Vec<EventGroup>,
+    groups: Vec<EventGroup<'a>>,
 }
 
 /// The deliveries of a webhook.
@@ -48,7 +44,7 @@ struct Settings<'a> {
     shell: PageFrame<'a>,
     id: &'a str,
     url: &'a str,
-    groups: Vec<EventGroup>,
+    groups: Vec<EventGroup<'a>>,
 }
 
 /// Renders the webhook pages: the list, `?new`, `?id=whk_…` and `?id=whk_…&view=settings`. The pages fetch their data
@@ -70,7 +66,9 @@ async fn drawn(call: &Call<AdministerInPerson>) -> Answer {
     let shell = |title, script| administrator.shell(&call.site, title, script, PATH);
     let Some(one) = &subscription else {
         return match query(&call.request, "new") {
-            Some(_) => draw(&New { shell: shell("Add webhook", "webhook-new.js"), groups: event_groups() }),
+            Some(_) => {
+                draw(&New { shell: shell("Add webhook", "webhook-new.js"), groups: catalog().groups() })
+            }
             None => draw(&List { shell: shell("Webhooks", "webhooks.js") }),
         };
     };
@@ -78,8 +76,21 @@ async fn drawn(call: &Call<AdministerInPerson>) -> Answer {
     match query(&call.request, "view").as_deref() {
         Some("settings") => {
             let shell = shell(&one.name, "webhook-settings.js");
-            draw(&Settings { shell, id, url, groups: event_groups() })
+            draw(&Settings { shell, id, url, groups: catalog().groups() })
         }
         _ => draw(&Deliveries { shell: shell(&one.name, "webhook.js"), id, url }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ::webhooks::EventFilter;
+
+    #[test]
+    fn pattern_of_every_event_group_is_a_filter() {
+        for group in audit::events::catalog().groups() {
+            let filter: EventFilter = group.glob.parse().unwrap();
+            assert!(group.kinds.iter().all(|kind| filter.matches(kind.code)), "{}", group.glob);
+        }
     }
 }

@@ -3,13 +3,15 @@
 //! An entry is hashed when it is written and sealed shortly after ([`seal`]): it gets its position in the log, and a
 //! checkpoint over all entries is signed. An entry without a valid MAC is not sealed. From then on, changing,
 //! removing, inserting or reordering entries without the key is detected ([`verify`]). Anyone can be given a proof
-//! that an entry is in the log ([`inclusion`]) and that a later log extends an earlier one ([`consistency`]).
+//! that an entry is in the log ([`inclusion`]) and that a later log extends an earlier one ([`consistency`]). Entries past
+//! their retention are purged without breaking the proofs of the others ([`plan_purge`]).
 
 mod checkpoint;
 mod finding;
 mod merkle;
 mod offline;
 mod proof;
+mod purge;
 mod removal;
 mod retention;
 mod seal;
@@ -19,8 +21,11 @@ mod verify;
 pub use checkpoint::{Checkpoint, CheckpointKey, CheckpointKeys};
 pub use finding::{Finding, Verified};
 pub use merkle::{Frontier, GROUP, Hash, NodePosition, verify_consistency, verify_inclusion};
-pub use offline::{VerifiedExport, verify_export};
+pub use offline::{VerifiedExport, exported_tenant, verify_export};
 pub use proof::{Nodes, consistency, inclusion};
+pub use purge::{
+    PurgePlan, PurgeRefusal, declare_purge, erase_some_addresses, plan_purge, purge_some, set_retention,
+};
 pub use removal::{Removable, is_covered, newest_removal, removable, root_before};
 pub use retention::RetentionSettings;
 pub use seal::{AT_ONCE, Batch, Lease, LockedLog, SealPolicy, SealProgress, Sealed, Unsealed, seal};
@@ -29,5 +34,5 @@ pub use verify::{SealedRow, VerifyKeys, verify};
 
 pub use crate::{
     error::{ExportError, NoteError},
-    store::{SealStore, TreeStore, VerifyStore},
+    store::{RetentionStore, SealStore, TreeStore, VerifyStore},
 };

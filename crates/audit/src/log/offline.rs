@@ -116,6 +116,14 @@ impl ExportedEntry {
     }
 }
 
+/// Returns the tenant that an export with proofs names. Nothing is verified, so it only serves to select the keys.
+pub fn exported_tenant(mut export: impl BufRead) -> io::Result<Option<String>> {
+    let head = line(&mut export)?.and_then(Line::text);
+    let head: Option<Head> = head.and_then(|head| serde_json::from_str(&head).ok());
+    let checkpoint = head.and_then(|head| Checkpoint::read(&head.checkpoint).ok());
+    Ok(checkpoint.and_then(|checkpoint| checkpoint.tenant().map(str::to_owned)))
+}
+
 /// Verifies an export with proofs: the signature of its checkpoint, and the proof of each entry. An unreadable line
 /// is a finding, and the following lines are still verified.
 ///
@@ -188,7 +196,7 @@ impl Line {
 }
 
 /// Reads the next line; `None` at the end.
-fn line(export: &mut impl BufRead) -> Result<Option<Line>, ExportError> {
+fn line(export: &mut impl BufRead) -> io::Result<Option<Line>> {
     let mut bytes = Vec::new();
     let read = io::Read::take(&mut *export, MAX_LINE).read_until(b'\n', &mut bytes)?;
     if read == 0 {

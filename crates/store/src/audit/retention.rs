@@ -1,9 +1,13 @@
 //! The only changes to existing entries: erasing addresses, and removing entries whose retention has ended. On
 //! PostgreSQL a separate role does this (docs/design/audit-log.md).
 
+use async_trait::async_trait;
 use audit::{
     StoredEntry, Unaudited,
-    log::{CheckpointKey, GROUP, Removal, Retention, Statement, VerifyStore, is_covered, newest_removal},
+    log::{
+        CheckpointKey, GROUP, Removal, Retention, RetentionStore, Statement, VerifyStore, is_covered,
+        newest_removal,
+    },
 };
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -24,26 +28,16 @@ use crate::{
 /// Entries read, changed or removed per unit of work.
 const KEPT_AT_ONCE: u64 = 4096;
 
-impl Tx {
-    /// Returns the tenant's retention in days; `None` keeps entries forever.
-    pub async fn audit_days(&mut self) -> StoreResult<Option<u32>> {
+#[async_trait]
+impl RetentionStore for Tx {
+    async fn retention_days(&mut self) -> StoreResult<Option<u32>> {
         let query = tenants::table.find(self.tenant.as_str()).select(tenants::audit_days);
         let days: Option<Option<i64>> = read!(self, c => query.first(c).await.optional())?;
         let days = days.flatten().map(u32::try_from).transpose();
         days.map_err(|error| corrupt("tenants.audit_days", error))
     }
 
-    /// Sets the tenant's retention in days.
-    pub async fn set_audit_days(&mut self, days: Option<u32>) -> StoreResult<()> {
-        let days = days.map(i64::from);
-        let row = tenants::table.find(self.tenant.as_str());
-        let update = Prepared(diesel::update(row).set(tenants::audit_days.eq(days)));
-        change!(self, c => update.execute(c).await)?;
-        Ok(())
-    }
-
-    /// Returns the newest entry with this action code.
-    pub async fn newest_of_action(&mut self, action: &str) -> StoreResult<Option<StoredEntry>> {
+    async fn newest_of_action(&mut self, action: &str) -> StoreResult<Option<StoredEntry>> {
         let query = audit_entries::table
             .filter(audit_entries::tenant_id.eq(self.tenant.as_str()))
             .filter(audit_entries::action.eq(action))
@@ -53,39 +47,21 @@ impl Tx {
         Ok(row.map(StoredEntry::from))
     }
 
-    /// Sets the retention and stores the signed statement of it.
-    pub async fn set_retention(&mut self, retention: &Retention, note: &str) -> StoreResult<()> {
-        self.set_audit_days(retention.days).await?;
+    async fn set_retention(&mut self, retention: &Retention, note: &str) -> StoreResult<()> {
+        let days = retention.days.map(i64::from);
+        let row = tenants::table.find(self.tenant.as_str());
+        let update = Prepared(diesel::update(row).set(tenants::audit_days.eq(days)));
+        change!(self, c => update.execute(c).await)?;
         let number = self.statements(Retention::KIND).await?.last().map_or(0, |(number, _)| number + 1);
         self.insert_statement(Retention::KIND, number, retention.at, note).await
     }
 
-    async fn insert_statement(&mut self, kind: &str, of: u64, at: Timestamp, note: &str) -> StoreResult<()> {
-        let row = (
-            audit_statements::tenant_id.eq(self.tenant.as_str()),
-            audit_statements::kind.eq(kind),
-            audit_statements::number.eq(number(of)),
-            audit_statements::created_at.eq(at.naive()),
-            audit_statements::note.eq(note),
-        );
-        let insert = diesel::insert_into(audit_statements::table).values(row);
-        change!(self, c => insert.execute(c).await)?;
-        Ok(())
-    }
-
-    /// Returns the position before which entries are declared removed.
-    pub async fn dropped(&mut self) -> StoreResult<u64> {
-        Ok(self.removals().await?.pop().unwrap_or_default())
-    }
-
-    /// Stores a signed declaration that entries are removed, which permits their removal. It covers whole groups of
-    /// 256.
-    pub async fn declare_dropped(&mut self, removal: &Removal, note: &str) -> StoreResult<()> {
+    async fn declare_removal(&mut self, removal: &Removal, note: &str) -> StoreResult<()> {
         let before = removal.before;
         if !before.is_multiple_of(GROUP) || before > self.log().await?.size() {
             return Err(StoreError::Aborted("a removal must cover whole groups of sealed entries"));
         }
-        if removal.from != self.dropped().await? {
+        if removal.from != self.removed_before().await? {
             return Err(StoreError::Aborted("another process removed entries at the same time: try again"));
         }
         let row = (
@@ -98,11 +74,7 @@ impl Tx {
         self.insert_statement(Removal::KIND, before, removal.at, note).await
     }
 
-    /// Removes some of the declared entries and returns how many. The hashes of their groups stay.
-    ///
-    /// Removes only entries covered by a removal that one of `keys` has signed. Entries are hashed again and compared
-    /// with its root.
-    pub async fn remove_dropped(&mut self, keys: &[CheckpointKey]) -> StoreResult<u64> {
+    async fn remove_declared(&mut self, keys: &[CheckpointKey]) -> StoreResult<u64> {
         let tenant = self.tenant.as_str().to_owned();
         let Some(removal) = newest_removal(self, &tenant, keys).await? else { return Ok(0) };
         let before = number(removal.before);
@@ -138,9 +110,7 @@ impl Tx {
         Ok(removed as u64)
     }
 
-    /// Erases the addresses from some of an actor's entries and returns how many. The commitment stays but its salt
-    /// is erased, so a guessed address cannot be confirmed.
-    pub async fn erase_addresses(&mut self, actor: &str) -> StoreResult<u64> {
+    async fn erase_addresses(&mut self, actor: &str) -> StoreResult<u64> {
         let query = audit_entries::table
             .filter(audit_entries::tenant_id.eq(self.tenant.as_str()))
             .filter(audit_entries::actor_id.eq(actor))
@@ -160,5 +130,25 @@ impl Tx {
             change!(self, c => update.execute(c).await)?;
         }
         Ok(count)
+    }
+}
+
+impl Tx {
+    async fn insert_statement(&mut self, kind: &str, of: u64, at: Timestamp, note: &str) -> StoreResult<()> {
+        let row = (
+            audit_statements::tenant_id.eq(self.tenant.as_str()),
+            audit_statements::kind.eq(kind),
+            audit_statements::number.eq(number(of)),
+            audit_statements::created_at.eq(at.naive()),
+            audit_statements::note.eq(note),
+        );
+        let insert = diesel::insert_into(audit_statements::table).values(row);
+        change!(self, c => insert.execute(c).await)?;
+        Ok(())
+    }
+
+    /// Returns the position before which entries are declared removed.
+    async fn removed_before(&mut self) -> StoreResult<u64> {
+        Ok(self.removals().await?.pop().unwrap_or_default())
     }
 }

@@ -8,8 +8,9 @@ use audit::{
     },
     follow,
     log::{
-        Checkpoint, CheckpointKeys, Finding, Lease, Nodes, Removal, Retention, SealPolicy, Statement,
-        TreeStore, Verified, VerifyKeys, VerifyStore, inclusion, removable, seal, verify, verify_inclusion,
+        Checkpoint, CheckpointKeys, Finding, Lease, Nodes, Removal, Retention, RetentionStore, SealPolicy,
+        Statement, TreeStore, Verified, VerifyKeys, VerifyStore, inclusion, removable, seal, verify,
+        verify_inclusion,
     },
 };
 use diesel_async::{AsyncConnection, AsyncPgConnection, SimpleAsyncConnection};
@@ -410,7 +411,7 @@ async fn old_entries_are_removed_and_the_others_stay_provable() {
         retain(&world, Some(30)).await;
         for before in [300, 1024] {
             let removal = Removal { before, ..removal.clone() };
-            let declare = async move |_: &Ctx, tx: &mut Tx| tx.declare_dropped(&removal, "").await;
+            let declare = async move |_: &Ctx, tx: &mut Tx| tx.declare_removal(&removal, "").await;
             assert!(world.change(&tenant, declare).await.is_err(), "only whole groups that are sealed");
         }
         let removal = Removal { at: world.env.now(), ..removal };
@@ -420,7 +421,7 @@ async fn old_entries_are_removed_and_the_others_stay_provable() {
         assert_eq!((halfway.dropped, halfway.entries, halfway.count), (512, 1010, 0), "{halfway:?}");
         let remove = async |ctx: &Ctx, tx: &mut Tx| {
             let keys = keys().of(ctx.tenant.as_str());
-            let removed = tx.remove_dropped(&keys).await?;
+            let removed = tx.remove_declared(&keys).await?;
             Ok::<_, StoreError>(Audited::without(removed, Unaudited::Announced))
         };
         assert_eq!(world.store.write(world.ctx(), remove).await.unwrap(), 512);
@@ -463,7 +464,7 @@ pub(crate) async fn declare(world: &World, removal: &Removal) {
     let removal = removal.clone();
     let declare = async move |ctx: &Ctx, tx: &mut Tx| {
         let note = removal.sign(ctx.tenant.as_str(), &keys()).unwrap();
-        tx.declare_dropped(&removal, &note).await?;
+        tx.declare_removal(&removal, &note).await?;
         let data = AuditEntriesDropped { from_sequence: removal.from, before_sequence: removal.before };
         Ok::<_, StoreError>(Audited::new((), Event::new(ctx.tenant.as_str(), &data)))
     };

@@ -2,7 +2,7 @@
 
 use audit::{
     Audited, Unaudited,
-    log::{Finding, GROUP, Removal, Retention, Statement, VerifyStore, removable},
+    log::{Finding, GROUP, Removal, Retention, RetentionStore, Statement, VerifyStore, removable},
 };
 use data_encoding::BASE64;
 use kernel::{Ctx, StoreError, StoreResult, Timestamp};
@@ -37,7 +37,7 @@ async fn removal_of_512(world: &World, days: u32) -> Removal {
 /// Runs one removal.
 async fn removed(world: &World) -> StoreResult<u64> {
     let remove = async |ctx: &Ctx, tx: &mut Tx| {
-        let removed = tx.remove_dropped(&keys().of(ctx.tenant.as_str())).await?;
+        let removed = tx.remove_declared(&keys().of(ctx.tenant.as_str())).await?;
         Ok::<_, StoreError>(Audited::without(removed, Unaudited::Announced))
     };
     world.store.write(world.ctx(), remove).await

@@ -4,11 +4,12 @@ use actix_web::{get, patch};
 use directory::{Person, PhoneNumber, ProfileChanges, Role};
 use kernel::{Ctx, Email};
 use serde::{Deserialize, Deserializer, Serialize};
+use sign_in::administration;
 use store::Tx;
 use utoipa::ToSchema;
 
+use crate::api::openapi::values;
 use crate::api::{Answer, Call};
-use crate::{api::openapi::values, people};
 use gate::{
     body::{Json, answer},
     permissions::{ReadProfile, WriteProfile},
@@ -163,7 +164,8 @@ pub(crate) async fn patch_me(call: Call<WriteProfile>, body: Json<MeBody>) -> An
         phone_numbers: body.0.phone_numbers.map(phone_numbers),
         ..ProfileChanges::default()
     };
-    let work = async move |ctx: &Ctx, tx: &mut Tx| people::change_profile(ctx, tx, &user, changes).await;
+    let work =
+        async move |ctx: &Ctx, tx: &mut Tx| administration::change_profile(ctx, tx, &user, changes).await;
     let person = call.write(work).await?;
     Ok(answer(&Me::of(person, call.own_tenant().await?)))
 }

@@ -1,13 +1,10 @@
 //! `/api/settings/scim-tokens`: tokens with which identity providers provision users.
 
 use actix_web::{delete, get, post};
-use audit::{
-    Audited, Event,
-    events::scim_tokens::{ScimTokenCreated, ScimTokenRevoked},
-};
 use kernel::{Ctx, Timestamp};
 use serde::{Deserialize, Serialize};
 use sessions::ip_prefix;
+use sign_in::administration;
 use store::Tx;
 use tokens::{NewScimToken, ScimToken, ScimTokenId, ScimTokenStore};
 use utoipa::ToSchema;
@@ -108,11 +105,9 @@ pub(crate) async fn create_scim_token(
     let ScimTokenBody { name, create_conflict } = body.0;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let spending = proof.lock_and_consume(ctx, tx).await?;
-        let (token, raw) = tokens::mint(ctx, tx, NewScimToken { name, create_conflict }).await?;
-        let mut events = spending.events()?;
-        let data = ScimTokenCreated { create_conflict: token.create_conflict };
-        events.push(Event::new(token.id.as_str(), &data));
-        Ok::<_, Problem>(Audited::of_changes((token, raw), events))
+        let new = NewScimToken { name, create_conflict };
+        let minted = administration::mint_scim_token(ctx, tx, new).await?;
+        Ok::<_, Problem>(minted.after(spending.events()?))
     };
     let (token, raw) = call.write(work).await?;
     Ok(answer(&ShownScimToken::of(&token, Some(raw.expose().to_owned()))))
@@ -132,10 +127,7 @@ pub(crate) async fn create_scim_token(
 #[delete("/api/settings/scim-tokens/{id}")]
 pub(crate) async fn revoke_scim_token(call: Call<AdministerInPerson>) -> Answer {
     let id: ScimTokenId = call.id()?;
-    let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        tokens::revoke(ctx, tx, &id).await?;
-        Ok::<_, Problem>(Audited::new((), Event::new(id.as_str(), &ScimTokenRevoked {})))
-    };
+    let work = async move |ctx: &Ctx, tx: &mut Tx| administration::revoke_scim_token(ctx, tx, &id).await;
     call.write(work).await?;
     Ok(answer(&Deleted { deleted: true }))
 }

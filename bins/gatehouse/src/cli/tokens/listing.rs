@@ -3,11 +3,11 @@
 use kernel::{Email, StoreError, Timestamp};
 use serde_json::json;
 use store::Tx;
-use tokens::{Pat, PatStore, ScimToken, ScimTokenStore, Scope};
+use tokens::{Pat, PatStore, ScimToken, ScimTokenStore};
 
 use crate::cli::{
     operator::Operator,
-    report::{Report, Result, or_hyphen, table},
+    report::{Columns, Report, Result, listing, or_hyphen},
 };
 
 pub(super) async fn scim_tokens(tenant: &str, office: &Operator) -> Result<Report> {
@@ -24,22 +24,18 @@ pub(super) async fn scim_tokens(tenant: &str, office: &Operator) -> Result<Repor
             "revokedAt": token.revoked_at,
         })
     };
-    let row = |token: &ScimToken| {
-        vec![
-            token.name.clone(),
-            if token.revoked_at.is_some() { "revoked" } else { "active" }.to_owned(),
-            token.created_at.to_string(),
-            or_hyphen(token.last_used_at),
-            token.id.to_string(),
-        ]
-    };
+    let columns: &Columns<'_, ScimToken> = &[
+        ("NAME", &|token| token.name.clone()),
+        ("STATE", &|token| if token.revoked_at.is_some() { "revoked" } else { "active" }.to_owned()),
+        ("CREATED", &|token| token.created_at.to_string()),
+        ("LAST USED", &|token| or_hyphen(token.last_used_at)),
+        ("ID", &|token| token.id.to_string()),
+    ];
     let empty = format!(
         "{0} has no SCIM tokens. Create one with: gatehouse token scim --tenant {0} --name Okta",
         tenant.slug
     );
-    let rows = tokens.iter().map(row).collect();
-    let lines = table(&["NAME", "STATE", "CREATED", "LAST USED", "ID"], rows, &empty);
-    Ok(Report::new(json!({ "tokens": tokens.iter().map(json_of).collect::<Vec<_>>() }), lines))
+    Ok(listing("tokens", &tokens, json_of, columns, &empty))
 }
 
 pub(super) async fn personal_tokens(tenant: &str, email: &Email, office: &Operator) -> Result<Report> {
@@ -58,21 +54,16 @@ pub(super) async fn personal_tokens(tenant: &str, email: &Email, office: &Operat
             "revokedAt": token.revoked_at,
         })
     };
-    let row = |token: &Pat| {
-        let scopes: Vec<_> = token.scopes.iter().map(|scope: &Scope| scope.as_str()).collect();
-        vec![
-            token.name.clone(),
-            state(token, now).to_owned(),
-            scopes.join(","),
-            or_hyphen(token.expires_at),
-            or_hyphen(token.last_used_at),
-            token.id.to_string(),
-        ]
-    };
-    let rows = tokens.iter().map(row).collect();
+    let columns: &Columns<'_, Pat> = &[
+        ("NAME", &|token| token.name.clone()),
+        ("STATE", &|token| state(token, now).to_owned()),
+        ("SCOPES", &|token| token.scopes.iter().map(|scope| scope.as_str()).collect::<Vec<_>>().join(",")),
+        ("EXPIRES", &|token| or_hyphen(token.expires_at)),
+        ("LAST USED", &|token| or_hyphen(token.last_used_at)),
+        ("ID", &|token| token.id.to_string()),
+    ];
     let empty = format!("{email} has no personal access tokens.");
-    let lines = table(&["NAME", "STATE", "SCOPES", "EXPIRES", "LAST USED", "ID"], rows, &empty);
-    Ok(Report::new(json!({ "tokens": tokens.iter().map(json_of).collect::<Vec<_>>() }), lines))
+    Ok(listing("tokens", &tokens, json_of, columns, &empty))
 }
 
 fn state(token: &Pat, now: Timestamp) -> &'static str {

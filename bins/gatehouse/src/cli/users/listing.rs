@@ -8,7 +8,7 @@ use store::Tx;
 
 use crate::cli::{
     operator::Operator,
-    report::{Report, Result, details, or_hyphen, table},
+    report::{Columns, Report, Result, details, listing, or_hyphen},
 };
 
 /// Users that are read at a time.
@@ -45,22 +45,18 @@ pub(super) async fn list(tenant: &str, office: &Operator) -> Result<Report> {
         }
     };
     let people = office.store.read(tenant.id, read).await?;
-    let row = |person: &Person| {
-        vec![
-            person.account().to_owned(),
-            or_hyphen(person.display_name.as_ref()),
-            person.role.as_str().to_owned(),
-            state(person).to_owned(),
-            person.id.to_string(),
-        ]
-    };
+    let columns: &Columns<'_, Person> = &[
+        ("USER NAME", &|person| person.account().to_owned()),
+        ("NAME", &|person| or_hyphen(person.display_name.as_ref())),
+        ("ROLE", &|person| person.role.as_str().to_owned()),
+        ("STATE", &|person| state(person).to_owned()),
+        ("ID", &|person| person.id.to_string()),
+    ];
     let empty = format!(
         "{0} has no users yet. Create one with: gatehouse user create --tenant {0} --email admin@example.com --role ADMIN",
         tenant.slug
     );
-    let rows = people.iter().map(row).collect();
-    let lines = table(&["USER NAME", "NAME", "ROLE", "STATE", "ID"], rows, &empty);
-    Ok(Report::new(json!({ "users": people.iter().map(json_of).collect::<Vec<_>>() }), lines))
+    Ok(listing("users", &people, json_of, columns, &empty))
 }
 
 pub(super) async fn show(tenant: &str, email: &Email, office: &Operator) -> Result<Report> {

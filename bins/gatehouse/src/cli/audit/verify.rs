@@ -1,0 +1,132 @@
+//! `gatehouse audit verify`
+
+use std::{
+    fs::File,
+    io::BufReader,
+    path::{Path, PathBuf},
+};
+
+use audit::{
+    EntryKeys,
+    log::{
+        Checkpoint, CheckpointKey, CheckpointKeys, Finding, VerifyKeys, exported_tenant, verify,
+        verify_export,
+    },
+};
+use kernel::StoreError;
+use store::Tx;
+
+use crate::{
+    cli::{
+        operator::Operator,
+        report::{Report, Result, counted},
+    },
+    config::Settings,
+};
+
+/// Returns the checkpoint keys of this installation.
+pub(super) fn own_keys(settings: &Settings) -> CheckpointKeys {
+    CheckpointKeys::derive(&settings.master_keys())
+}
+
+/// Returns the keys given on the command line, or those of this installation.
+fn keys(said: &[String], settings: &Settings, tenant: &str) -> Result<Vec<CheckpointKey>> {
+    let parse = |text: &String| {
+        CheckpointKey::parse(text).ok_or_else(|| format!("--key: not a public key of checkpoints: {text}"))
+    };
+    let mut keys = said.iter().map(parse).collect::<std::result::Result<Vec<_>, _>>()?;
+    if keys.is_empty() {
+        keys = own_keys(settings).of(tenant);
+    }
+    if keys.is_empty() {
+        return Err("No key to verify with: set --key or GATEHOUSE_MASTER_KEY".into());
+    }
+    Ok(keys)
+}
+
+/// Options of a verification in the database.
+pub(super) struct VerifyOptions {
+    pub(super) known: Vec<PathBuf>,
+    pub(super) keys: Vec<String>,
+    pub(super) retired: Vec<String>,
+}
+
+pub(super) async fn verify_database(
+    tenant: &str,
+    said: &VerifyOptions,
+    settings: &Settings,
+    office: &Operator,
+) -> Result<Report> {
+    let tenant = office.tenant(tenant).await?;
+    let name = tenant.id.to_string();
+    let keys = keys(&said.keys, settings, &name)?;
+    let mut checkpoints = Vec::new();
+    for path in &said.known {
+        let note = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let checkpoint = Checkpoint::verified(&note, &keys);
+        checkpoints.push(checkpoint.map_err(|error| format!("{}: {error}", path.display()))?);
+    }
+    let masters = settings.master_keys();
+    let entries = EntryKeys::derive(&masters);
+    let with = VerifyKeys {
+        checkpoints: &keys,
+        entries: Some(&entries).filter(|keys| !keys.is_empty()),
+        retired: &said.retired,
+    };
+    let look = async |tx: &mut Tx| verify(tx, &name, with, checkpoints).await;
+    let found = office.store.on_snapshot::<_, StoreError>(tenant.id, look).await?;
+    let mut seen = format!(
+        "{} in the log of {}, root {}\nRehashed {}, purged {}, unsealed {}; compared {}, verified {}",
+        counted(found.size, "entry", "entries"),
+        tenant.slug,
+        found.root,
+        found.entries,
+        found.dropped,
+        found.waiting,
+        counted(found.checkpoints, "checkpoint", "checkpoints"),
+        counted(found.macs, "MAC", "MACs")
+    );
+    // The slug is a database column that an attacker can change. The ID is part of each signature.
+    let origin = Checkpoint::new(&name, 0, [0; 32]).origin;
+    seen.push_str("\nOrigin: ");
+    seen.push_str(&origin);
+    if entries.is_empty() {
+        seen.push_str("\nMACs were not verified: set GATEHOUSE_MASTER_KEY");
+    }
+    let mut json = serde_json::to_value(&found)?;
+    if let Some(json) = json.as_object_mut() {
+        json.insert("tenantId".into(), name.clone().into());
+        json.insert("origin".into(), origin.into());
+    }
+    Ok(verdict(json, seen, &found.findings, found.count))
+}
+
+/// Reports the scope of a verification, each finding and the conclusion.
+fn verdict(json: serde_json::Value, seen: String, findings: &[Finding], count: usize) -> Report {
+    let mut lines = vec![seen];
+    lines.extend(findings.iter().map(ToString::to_string));
+    lines.push(match count {
+        0 => "The log is unchanged since it was sealed".into(),
+        count => {
+            format!("{}: the log was changed after it was sealed", counted(count, "finding", "findings"))
+        }
+    });
+    Report { json, lines: lines.join("\n"), failed: count > 0 }
+}
+
+pub(super) fn verify_file(path: &Path, said: &[String], settings: &Settings) -> Result<Report> {
+    let open =
+        || File::open(path).map(BufReader::new).map_err(|error| format!("{}: {error}", path.display()));
+    let tenant = exported_tenant(open()?)?;
+    let keys = keys(said, settings, tenant.as_deref().unwrap_or_default())?;
+    let found = verify_export(open()?, &keys).map_err(|error| format!("{}: {error}", path.display()))?;
+    let seen = format!(
+        "{} of the log of {} (size {}, root {}); {} left out between the first and the last",
+        counted(found.entries, "entry", "entries"),
+        found.tenant,
+        found.size,
+        found.root,
+        found.left_out
+    );
+    Ok(verdict(serde_json::to_value(&found)?, seen, &found.findings, found.count))
+}

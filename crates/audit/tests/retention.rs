@@ -1,0 +1,151 @@
+//! Retention and purges, and the states of the database in which nothing is purged.
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+use std::sync::Arc;
+
+use audit::{
+    AuditStore, Audited, Entry, EntryKeys, Event, MemoryAuditLog,
+    events::users::UserDeactivated,
+    log::{
+        CheckpointKeys, Lease, PurgePlan, PurgeRefusal, Retention, RetentionStore, SealPolicy, Statement,
+        VerifyKeys, declare_purge, erase_some_addresses, plan_purge, purge_some, seal, set_retention, verify,
+    },
+};
+use kernel::{Actor, Ctx, Env, ManualEnv, MasterKeys, Secret, StoreError, TenantId};
+
+const DAY: i64 = 24 * 60 * 60 * 1000;
+
+struct World {
+    env: Arc<ManualEnv>,
+    ctx: Ctx,
+    keys: CheckpointKeys,
+    entries: EntryKeys,
+    audit_log: MemoryAuditLog,
+}
+
+impl World {
+    fn new() -> Self {
+        let env = Arc::new(ManualEnv::at("2026-01-01T00:00:00.000Z".parse().unwrap()));
+        let tenant = TenantId::new(&*env);
+        let mut ctx = Ctx::new(Arc::clone(&env) as Arc<dyn Env>, tenant, Actor::scim("sct_1"));
+        ctx.ip = Some("192.0.2.7".parse().unwrap());
+        let masters = MasterKeys::new(vec![("k7".to_owned(), Secret::new(vec![7; 32]))]).unwrap();
+        let entries = EntryKeys::derive(&masters);
+        let audit_log = MemoryAuditLog::new(entries.clone());
+        Self { env, ctx, keys: CheckpointKeys::derive(&masters), entries, audit_log }
+    }
+
+    fn advance(&mut self, millis: i64) {
+        self.env.advance_millis(millis);
+        self.ctx.now = self.env.now();
+    }
+
+    async fn append(&mut self, count: usize) {
+        for _ in 0..count {
+            self.advance(1);
+            let entry = Entry::new(&self.ctx, Event::new("usr_1", &UserDeactivated {}));
+            self.audit_log.append(&[entry]).await.unwrap();
+        }
+        let now = self.ctx.now;
+        let lease = Lease { owner: "test".into(), now, until: now };
+        let policy =
+            SealPolicy { checkpoints: &self.keys, entries: &self.entries, accepts_missing_macs: false };
+        seal(&mut self.audit_log, policy, &self.ctx.tenant, &lease, None).await.unwrap();
+    }
+
+    /// Records the entries of a change.
+    async fn commit<T>(&mut self, audited: Audited<T>) -> (T, usize) {
+        let (value, events) = audited.into_parts();
+        let entries: Vec<_> = events.into_iter().map(|event| Entry::new(&self.ctx, event)).collect();
+        self.audit_log.append(&entries).await.unwrap();
+        (value, entries.len())
+    }
+
+    async fn retain(&mut self, days: Option<u32>) -> usize {
+        let set = set_retention(&self.ctx, &mut self.audit_log, &self.keys, days).await.unwrap();
+        self.commit(set).await.1
+    }
+
+    async fn plan(&mut self) -> Result<PurgePlan, PurgeRefusal> {
+        let (tenant, checkpoints) = (self.ctx.tenant.clone(), self.keys.of(self.ctx.tenant.as_str()));
+        let keys = VerifyKeys { checkpoints: &checkpoints, entries: Some(&self.entries), retired: &[] };
+        plan_purge(&mut self.audit_log, tenant.as_str(), keys, self.ctx.now).await
+    }
+
+    async fn refusal(&mut self) -> String {
+        self.plan().await.unwrap_err().explain("acme")
+    }
+}
+
+#[tokio::test]
+async fn whole_groups_past_retention_are_purged_and_the_log_stays_verifiable() {
+    let mut world = World::new();
+    world.append(600).await;
+    assert_eq!((world.retain(Some(7)).await, world.retain(Some(7)).await), (1, 0));
+    assert_eq!(world.plan().await.unwrap(), PurgePlan { days: 7, from: 0, old: None });
+    world.advance(8 * DAY);
+    world.append(1).await;
+    let plan = world.plan().await.unwrap();
+    assert_eq!((plan.from, plan.before()), (0, 512));
+    let declared = declare_purge(&world.ctx, &mut world.audit_log, &world.keys, plan).await.unwrap();
+    assert_eq!(world.commit(declared).await.1, 1);
+    let checkpoints = world.keys.of(world.ctx.tenant.as_str());
+    for expected in [512, 0] {
+        let purged = purge_some(&mut world.audit_log, &checkpoints).await.unwrap();
+        assert_eq!(purged.into_parts().0, expected);
+    }
+    let keys = VerifyKeys { checkpoints: &checkpoints, entries: Some(&world.entries), retired: &[] };
+    let tenant = world.ctx.tenant.clone();
+    let found = verify(&mut world.audit_log, tenant.as_str(), keys, Vec::new()).await.unwrap();
+    assert_eq!((found.findings, found.dropped), (Vec::new(), 512));
+    let plan = world.plan().await.unwrap();
+    assert_eq!((plan.from, plan.old), (512, None));
+}
+
+#[tokio::test]
+async fn nothing_is_purged_without_a_valid_signed_retention() {
+    let mut world = World::new();
+    assert!(world.refusal().await.starts_with("Entries of acme are kept forever."));
+    let (ctx, at) = (world.ctx.clone(), world.ctx.now);
+    let forged = Retention { days: Some(1), at };
+    let note = forged.sign("ten_of_another_log", &world.keys).unwrap();
+    world.audit_log.set_retention(&forged, &note).await.unwrap();
+    assert!(world.refusal().await.contains("signed by an unknown key"));
+    world.retain(Some(7)).await;
+    let rewritten = Retention { days: Some(1), at };
+    let note = Retention { days: Some(7), at: at.plus_millis(1) }.sign(ctx.tenant.as_str(), &world.keys);
+    world.audit_log.set_retention(&rewritten, &note.unwrap()).await.unwrap();
+    let text = world.refusal().await;
+    assert!(text.contains("changed in the database to 1 day; 7 days was set at"), "{text}");
+    let again = set_retention(&ctx, &mut world.audit_log, &world.keys, Some(7)).await;
+    assert!(matches!(again, Err(StoreError::Aborted(_))), "the clock is behind the newest setting");
+}
+
+#[tokio::test]
+async fn nothing_is_purged_from_a_changed_log_or_without_keys() {
+    let mut world = World::new();
+    world.append(3).await;
+    world.retain(Some(7)).await;
+    world.entries = EntryKeys::none();
+    assert!(world.refusal().await.contains("GATEHOUSE_MASTER_KEY"));
+    let mut world = World::new();
+    world.append(3).await;
+    world.retain(Some(7)).await;
+    let (_, entry) = world.audit_log.tamper().iter_mut().next().unwrap();
+    entry.resource_id = "usr_2".into();
+    let text = world.refusal().await;
+    assert!(text.contains("nothing is purged. 1 finding (list them with gatehouse audit verify)"), "{text}");
+}
+
+#[tokio::test]
+async fn erased_addresses_leave_the_log_verifiable() {
+    let mut world = World::new();
+    world.append(3).await;
+    world.ctx.ip = None;
+    for (expected, events) in [(3, 1), (0, 0)] {
+        let erased = erase_some_addresses(&mut world.audit_log, "sct_1").await.unwrap();
+        assert_eq!(world.commit(erased).await, (expected, events));
+    }
+    world.retain(Some(7)).await;
+    assert!(world.plan().await.is_ok());
+}

@@ -1,0 +1,193 @@
+//! Users and tokens as administrators and operators manage them, each change with its audit entries.
+
+use audit::{
+    Audited, Event, Unaudited,
+    events::{
+        credentials::PasswordChanged,
+        scim_tokens::{ScimTokenCreated, ScimTokenRevoked},
+        users::{UserCreated, UserDeleted, UserUpdated},
+    },
+};
+use credentials::SignInStore;
+use directory::{NewPerson, PeopleStore, Person, ProfileChanges, Role, find_person};
+use kernel::{Ctx, UserId};
+use tokens::{
+    NewScimToken, PatError, PatId, PatStore, RawToken, ScimToken, ScimTokenError, ScimTokenId, ScimTokenStore,
+};
+
+use crate::{events::account_changes, pats};
+
+/// Creates a user for the operator, with the hash of a password if there is one.
+pub async fn create_user<S: PeopleStore + SignInStore>(
+    ctx: &Ctx,
+    store: &mut S,
+    new: NewPerson,
+    password_hash: Option<&str>,
+) -> Result<Audited<Person>, directory::Error> {
+    let person = directory::create_person(ctx, store, new).await?;
+    let id = person.id.as_str();
+    let fields = vec!["userName".into(), "emails".into()];
+    let data = UserCreated { active: true, role: person.role.as_str(), fields };
+    let mut events = vec![Event::new(id, &data)];
+    if let Some(hash) = password_hash {
+        store.set_password(&person.id, hash, ctx.now).await?;
+        events.push(Event::new(id, &PasswordChanged { by: "OPERATOR" }));
+    }
+    Ok(Audited::of_changes(person, events))
+}
+
+/// Sets a user's role. The operator may also take the role from the last administrator.
+pub async fn set_role<S: PeopleStore>(
+    ctx: &Ctx,
+    store: &mut S,
+    user: &UserId,
+    role: Role,
+) -> Result<Audited<Person>, directory::Error> {
+    set(ctx, store, user, |person| person.role = role).await
+}
+
+/// Sets whether a user may use a password even if the tenant requires single sign-on.
+pub async fn set_break_glass<S: PeopleStore>(
+    ctx: &Ctx,
+    store: &mut S,
+    user: &UserId,
+    break_glass: bool,
+) -> Result<Audited<Person>, directory::Error> {
+    set(ctx, store, user, |person| person.break_glass = break_glass).await
+}
+
+async fn set<S: PeopleStore>(
+    ctx: &Ctx,
+    store: &mut S,
+    user: &UserId,
+    change: impl FnOnce(&mut Person) + Send,
+) -> Result<Audited<Person>, directory::Error> {
+    let before = find_person(store, user).await?;
+    let mut after = before.clone();
+    change(&mut after);
+    if after == before {
+        return Ok(Audited::without(before, Unaudited::NothingChanged));
+    }
+    after.updated_at = ctx.now;
+    store.update_person(&before, &after).await?;
+    let events = account_changes(&before, &after);
+    Ok(Audited::of_changes(after, events))
+}
+
+/// Changes a user's profile.
+pub async fn change_profile<S: PeopleStore>(
+    ctx: &Ctx,
+    store: &mut S,
+    user: &UserId,
+    changes: ProfileChanges,
+) -> Result<Audited<Person>, directory::Error> {
+    let (person, changed) = directory::change_profile(ctx, store, user, changes).await?;
+    let event = (!changed.is_empty()).then(|| Event::new(user.as_str(), &UserUpdated { changed }));
+    Ok(Audited::of_changes(person, event.into_iter().collect()))
+}
+
+/// Deletes a user for the operator, who may also delete the last administrator.
+pub async fn delete_user<S: PeopleStore>(
+    ctx: &Ctx,
+    store: &mut S,
+    user: &UserId,
+) -> Result<Audited<()>, directory::Error> {
+    let person = find_person(store, user).await?;
+    store.delete_person(&person, ctx.now).await?;
+    Ok(Audited::new((), Event::new(user.as_str(), &UserDeleted {})))
+}
+
+/// Revokes a personal access token of any user. A token that is already revoked stays so, without an entry.
+pub async fn revoke_any_pat<S: PatStore>(
+    ctx: &Ctx,
+    store: &mut S,
+    id: &PatId,
+) -> Result<Audited<()>, PatError> {
+    let pat = store.pat(id).await?.ok_or(PatError::NotFound)?;
+    if pat.revoked_at.is_some() {
+        return Ok(Audited::without((), Unaudited::NothingChanged));
+    }
+    pats::revoke(ctx, store, &pat.user, id).await
+}
+
+/// Mints a SCIM token.
+pub async fn mint_scim_token<S: ScimTokenStore>(
+    ctx: &Ctx,
+    store: &mut S,
+    new: NewScimToken,
+) -> Result<Audited<(ScimToken, RawToken)>, ScimTokenError> {
+    let (token, raw) = tokens::mint(ctx, store, new).await?;
+    let event = Event::new(token.id.as_str(), &ScimTokenCreated { create_conflict: token.create_conflict });
+    Ok(Audited::new((token, raw), event))
+}
+
+/// Revokes a SCIM token. The next request with it is refused.
+pub async fn revoke_scim_token<S: ScimTokenStore>(
+    ctx: &Ctx,
+    store: &mut S,
+    id: &ScimTokenId,
+) -> Result<Audited<()>, ScimTokenError> {
+    tokens::revoke(ctx, store, id).await?;
+    Ok(Audited::new((), Event::new(id.as_str(), &ScimTokenRevoked {})))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use kernel::{Actor, Env, ManualEnv, TenantId};
+    use tokens::{Scope, pat::NewPat};
+
+    use super::*;
+    use crate::MemoryStore;
+
+    fn codes<T>(audited: Audited<T>) -> (T, Vec<&'static str>) {
+        let (value, events) = audited.into_parts();
+        (value, events.iter().map(|event| event.code).collect())
+    }
+
+    fn world() -> (Ctx, MemoryStore) {
+        let env: Arc<dyn Env> = Arc::new(ManualEnv::at("2026-01-01T00:00:00.000Z".parse().unwrap()));
+        let tenant = TenantId::new(&*env);
+        (Ctx::new(env, tenant, Actor::system("cli")), MemoryStore::default())
+    }
+
+    async fn admin(ctx: &Ctx, store: &mut MemoryStore) -> UserId {
+        let new =
+            NewPerson { email: "ada@example.com".parse().unwrap(), role: Role::Admin, display_name: None };
+        let (person, codes) = codes(create_user(ctx, store, new, Some("a hash")).await.unwrap());
+        assert_eq!(codes, ["ACCOUNT_USER_CREATED", "ACCOUNT_PASSWORD_CHANGED"]);
+        person.id
+    }
+
+    #[tokio::test]
+    async fn operator_changes_an_account_once() {
+        let (ctx, mut store) = world();
+        let id = admin(&ctx, &mut store).await;
+        let role = codes(set_role(&ctx, &mut store, &id, Role::Member).await.unwrap());
+        assert_eq!((role.0.role, role.1), (Role::Member, vec!["ACCOUNT_USER_ROLE_CHANGED"]));
+        let again = codes(set_role(&ctx, &mut store, &id, Role::Member).await.unwrap());
+        assert_eq!(again.1, [""; 0]);
+        let (_, events) = set_break_glass(&ctx, &mut store, &id, true).await.unwrap().into_parts();
+        assert_eq!(events[0].data, r#"{"changed":["breakGlass"]}"#);
+        let gone = codes(delete_user(&ctx, &mut store, &id).await.unwrap());
+        assert_eq!(gone.1, ["ACCOUNT_USER_DELETED"]);
+        let missing = delete_user(&ctx, &mut store, &id).await;
+        assert!(matches!(missing, Err(directory::Error::NotFound)));
+    }
+
+    #[tokio::test]
+    async fn token_is_revoked_once_and_only_as_its_users() {
+        let (ctx, mut store) = world();
+        let id = admin(&ctx, &mut store).await;
+        let new = NewPat { name: "CI".into(), scopes: vec![Scope::ReadHcm], expires_in_days: None };
+        let (pat, _, minted) = pats::mint(&ctx, &mut store, &id, new).await.unwrap();
+        assert_eq!(minted.code, "ACCOUNT_PAT_CREATED");
+        let other = UserId::new(&*ctx.env);
+        let foreign = pats::revoke(&ctx, &mut store, &other, &pat.id).await;
+        assert!(matches!(foreign, Err(PatError::NotFound)));
+        for expected in [&["ACCOUNT_PAT_REVOKED"][..], &[]] {
+            assert_eq!(codes(revoke_any_pat(&ctx, &mut store, &pat.id).await.unwrap()).1, expected);
+        }
+    }
+}
