@@ -35,7 +35,7 @@ use crate::{
     logs,
     mail::Mail,
     pages,
-    trust_anchors::WatchedTrustAnchors,
+    trust_anchors::TrustAnchors,
 };
 use gate::{
     keys::Keys,
@@ -89,7 +89,7 @@ pub fn bind(settings: &Settings, parts: ServerParts) -> io::Result<BoundServer> 
         settings.workers.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
     let limit = settings.max_in_flight.unwrap_or(IN_FLIGHT * workers);
     let watched = store.for_this_runtime().map_err(io::Error::other)?;
-    let makers = Arc::new(WatchedTrustAnchors::new(&settings.makers, env.now()));
+    let makers = Arc::new(TrustAnchors::new(&settings.makers, env.now()));
     area_metrics::authenticator_models(makers.count());
     let site = web::Data::new(site(settings, base_url, keys, watched, limit, makers)?);
     let chores = BackgroundJobs {
@@ -250,7 +250,7 @@ fn site(
     keys: Keys,
     watched: Store,
     limit: usize,
-    makers: Arc<WatchedTrustAnchors>,
+    makers: Arc<TrustAnchors>,
 ) -> io::Result<Site> {
     let documents = Documents::new(document());
     meter::build(documents.spec_version());

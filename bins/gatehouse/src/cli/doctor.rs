@@ -21,7 +21,7 @@ use self::findings::{Findings, PATIENCE};
 use super::report::{Report, counted};
 use crate::{
     config::{Raw, SECRETS, Settings, Source},
-    secrets, trust_anchors,
+    secrets,
 };
 use gate::tls;
 
@@ -267,8 +267,8 @@ fn authenticators(findings: &mut Findings, settings: &Settings, env: &dyn Env) {
     if settings.makers.is_empty() {
         return;
     }
-    match trust_anchors::load(&settings.makers, env.now()) {
-        Err(problem) => findings.fail("authenticators", problem),
+    match settings.makers.load(env.now()) {
+        Err(problem) => findings.fail("authenticators", problem.to_string()),
         Ok(loaded) => match loaded.metadata.filter(|metadata| metadata.is_overdue(env.now())) {
             Some(metadata) => findings.warn(
                 "authenticators",

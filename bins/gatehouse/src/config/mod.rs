@@ -15,6 +15,7 @@ use std::{
     time::Duration,
 };
 
+use attestation::TrustFiles;
 use cidr::IpCidr;
 use credentials::Cost;
 use kernel::Secret;
@@ -42,19 +43,6 @@ pub enum LogFormat {
     Json,
     /// Coloured text for terminals.
     Pretty,
-}
-
-/// Files that prove authenticator models.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct AuthenticatorMetadataFiles {
-    /// The FIDO Alliance's metadata.
-    pub metadata: Option<PathBuf>,
-    /// PEM file with the root certificate of its signer; `None`: that of the FIDO Alliance.
-    pub metadata_root: Option<PathBuf>,
-    /// Name in the certificate of its signer; `None`: that of the FIDO Alliance.
-    pub signer: Option<String>,
-    /// Directory of PEM files with further root certificates.
-    pub roots: Option<PathBuf>,
 }
 
 /// Role of an instance.
@@ -139,7 +127,7 @@ pub struct Settings {
     /// See [`KEYS`]: for FREE, STANDARD and ENTERPRISE tenants.
     pub scim_rates: [NonZeroU32; 3],
     /// See [`KEYS`]: `attestation_…`.
-    pub makers: AuthenticatorMetadataFiles,
+    pub makers: TrustFiles,
     /// See [`KEYS`]: certificates and key.
     pub tls: Option<TlsFiles>,
     /// See [`KEYS`].
@@ -262,7 +250,7 @@ impl Raw {
         }
     }
 
-    fn authenticator_metadata(&self) -> Result<AuthenticatorMetadataFiles, Error> {
+    fn authenticator_metadata(&self) -> Result<TrustFiles, Error> {
         let path = |name| self.text(name).map(PathBuf::from);
         let metadata = path("attestation_metadata");
         let metadata_root = path("attestation_metadata_root");
@@ -273,7 +261,7 @@ impl Raw {
             ));
         }
         let signer = self.text("attestation_metadata_signer").map(str::to_owned);
-        Ok(AuthenticatorMetadataFiles { metadata, metadata_root, signer, roots: path("attestation_roots") })
+        Ok(TrustFiles { metadata, metadata_root, signer, roots: path("attestation_roots") })
     }
 
     fn tls(&self) -> Result<Option<TlsFiles>, Error> {
