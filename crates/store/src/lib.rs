@@ -64,6 +64,6 @@ pub use self::store::{DatabaseUrl, ParseDatabaseUrlError, Store};
 pub use self::tokens::rows::pat_limits;
 pub use self::tx::{Failure, Tx};
 pub use self::webhooks::{
-    Delivered, DeliveryStatus, HourOfDeliveries, MAX_REPLAYED, PastEvent, PendingSubscription, ReplaySummary,
-    Retries, event_payload,
+    Delivered, DeliveryStatus, DispatchQueue, HourOfDeliveries, MAX_REPLAYED, PastEvent, PendingSubscription,
+    ReplaySummary, Retries, WebhookUpkeep, event_payload,
 };
