@@ -26,7 +26,7 @@ use crate::{
     area_metrics, counters,
     workers::{
         deliveries::{Deliveries, Webhooks},
-        sealer::Sealer,
+        sealer::SealWorker,
     },
 };
 use crate::{
@@ -147,7 +147,7 @@ impl BoundServer {
 
 /// The background workers of this instance.
 struct BackgroundWork {
-    sealer: Option<(Arc<Sealer>, JoinHandle<()>)>,
+    sealer: Option<(Arc<SealWorker>, JoinHandle<()>)>,
     deliveries: Arc<Deliveries>,
     delivering: JoinHandle<()>,
     /// The worker for SSO connections.
@@ -159,7 +159,7 @@ impl BackgroundWork {
     fn start(role: Role, chores: &BackgroundJobs, site: &web::Data<Site>) -> io::Result<Self> {
         let own = || chores.store.for_this_runtime().map(Arc::new).map_err(io::Error::other);
         let sealer = role.works().then(|| {
-            let sealer = Sealer::new(Arc::clone(&chores.store), Arc::clone(&chores.env), site.clone());
+            let sealer = SealWorker::new(Arc::clone(&chores.store), Arc::clone(&chores.env), site.clone());
             let sealer = Arc::new(sealer);
             let at_work = Arc::clone(&sealer);
             (sealer, tokio::spawn(async move { at_work.run().await }))

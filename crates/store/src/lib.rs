@@ -43,7 +43,7 @@ mod webhooks;
 
 pub use self::across::Across;
 pub use self::audit::export::{Export, ExportOutcome, Exported, Proof};
-pub use self::audit::log::UnsealedLog;
+pub use self::audit::seal_queue::AuditLogQueue;
 pub use self::authentication::credential::CredentialAtCommit;
 pub use self::authentication::holder::Holder;
 pub use self::authentication::last_use::{CredentialType, LastUse};

@@ -2,7 +2,7 @@
 
 use audit::{
     EntryKeys,
-    log::{AT_ONCE, SealStore},
+    log::{AT_ONCE, LONG_UNSEALED, SealStore},
 };
 use kernel::{Env, StoreError, StoreResult, TenantId, Timestamp};
 use store::{Across, DatabaseUrl, Store, Tx};
@@ -14,8 +14,6 @@ use crate::config::Settings;
 const CHECK: &str = "audit log";
 /// Tenants that are checked.
 const MAX_TENANTS: usize = 1000;
-/// Milliseconds after which an unsealed entry is a problem; a server seals within about a second.
-const LONG: i64 = 60_000;
 
 /// Unsealed entries.
 #[derive(Default)]
@@ -50,7 +48,7 @@ pub(crate) async fn examine(findings: &mut Findings, settings: &Settings, env: &
         ),
     }
     let age = waiting.oldest.map_or(0, |oldest| env.now().unix_millis() - oldest.unix_millis());
-    if age > LONG {
+    if age > LONG_UNSEALED {
         findings.warn(
             CHECK,
             format!(
