@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use crate::{
-    config::{AuthSecrets, Raw, SECRETS, Settings, Source},
+    config::{Raw, SECRETS, Settings, Source},
     secrets,
 };
 use gate::{
     file_watch::FileWatch,
     keys::{KeySource, Keys, NewKeys},
 };
+use sessions::CookieSecrets;
 
 struct KeyFiles {
     config: Option<PathBuf>,
@@ -29,7 +30,7 @@ pub(crate) fn follow(raw: &Raw, settings: &Settings, config: Option<&Path>) -> K
 }
 
 fn keys_of(settings: &Settings) -> NewKeys {
-    let auth = settings.auth_secret.as_ref().map(AuthSecrets::newest_first);
+    let auth = settings.auth_secret.as_ref().map(CookieSecrets::newest_first);
     NewKeys { masters: settings.master_keys(), auth: auth.unwrap_or_default().to_vec() }
 }
 

@@ -4,7 +4,6 @@ mod base_url;
 mod error;
 mod keys;
 mod raw;
-mod secrets;
 
 use std::{
     fmt,
@@ -18,9 +17,9 @@ use std::{
 use attestation::TrustFiles;
 use cidr::IpCidr;
 use credentials::Cost;
-use kernel::Secret;
+use kernel::{MasterKeys, Secret};
 use netpolicy::ProxyHeader;
-use sessions::CookieName;
+use sessions::{CookieName, CookieSecrets};
 use store::DatabaseUrl;
 
 use self::base_url::base_url;
@@ -28,7 +27,6 @@ pub use self::{
     error::Error,
     keys::{FILE_VARIABLE, KEYS, Key, PREFIX, SECRETS},
     raw::{Raw, Source},
-    secrets::{AuthSecrets, MasterKeys},
 };
 pub use gate::tls::TlsFiles;
 
@@ -105,7 +103,7 @@ pub struct Settings {
     /// See [`KEYS`].
     pub data_dir: PathBuf,
     /// See [`KEYS`].
-    pub auth_secret: Option<AuthSecrets>,
+    pub auth_secret: Option<CookieSecrets>,
     /// See [`KEYS`].
     pub master_key: Option<MasterKeys>,
     /// See [`KEYS`].
@@ -172,8 +170,8 @@ impl Settings {
     }
 
     /// Returns the master keys, newest first; empty if none is set.
-    pub(crate) fn master_keys(&self) -> kernel::MasterKeys {
-        self.master_key.as_ref().map(|keys| keys.newest_first().clone()).unwrap_or_default()
+    pub(crate) fn master_keys(&self) -> MasterKeys {
+        self.master_key.clone().unwrap_or_default()
     }
 }
 
