@@ -18,8 +18,7 @@ use tokio::{
     time::{MissedTickBehavior, interval},
 };
 use webhooks::{
-    AttemptError, DisabledReason, DispatchObserver, Dispatcher, HttpDeliver, Key, KeyError, Limits, Report,
-    Wakeups,
+    DisabledReason, DispatchObserver, Dispatcher, HttpDeliver, Key, KeyError, Limits, Report, Wakeups,
 };
 
 pub(crate) use self::area::Webhooks;
@@ -127,10 +126,6 @@ fn log_problem(problem: &'static str, done: StoreResult<()>) {
     }
 }
 
-/// Outcomes of an attempt, as labels of the metrics.
-pub(crate) const OUTCOMES: [&str; 7] =
-    ["succeeded", "refused", "timeout", "connect", "tls", "blocked", "event_dropped"];
-
 /// Updates metrics and writes log lines.
 struct DeliveryObserver {
     elsewhere: Wakeups,
@@ -139,16 +134,7 @@ struct DeliveryObserver {
 impl DispatchObserver for DeliveryObserver {
     fn attempted(&self, key: &Key, report: &Report) {
         let outcome = &report.outcome;
-        let word = match (outcome.is_success(), outcome.error) {
-            (true, _) => "succeeded",
-            (false, Some(AttemptError::Timeout)) => "timeout",
-            (false, Some(AttemptError::Connect)) => "connect",
-            (false, Some(AttemptError::Tls)) => "tls",
-            (false, Some(AttemptError::Blocked)) => "blocked",
-            (false, Some(AttemptError::EventDropped)) => "event_dropped",
-            (false, None) => "refused",
-        };
-        area_metrics::attempted(word, outcome.duration_ms);
+        area_metrics::attempted(outcome.label(), outcome.duration_ms);
         let attempt = &report.attempt;
         if outcome.is_success() {
             tracing::debug!(
@@ -164,7 +150,7 @@ impl DispatchObserver for DeliveryObserver {
                 subscription = key.subscription.as_str(),
                 delivery = attempt.id.as_str(),
                 attempt = attempt.number,
-                outcome = word,
+                outcome = outcome.label(),
                 status = outcome.status,
                 next = report.next.as_ref().map(|next| next.at.to_string()),
                 "not delivered"
