@@ -237,10 +237,9 @@ impl Raw {
 
     fn password_cost(&self) -> Result<Cost, Error> {
         let Some(text) = self.text("password_cost") else { return Ok(Cost::USUAL) };
-        let numbers: Vec<u32> = text.split(',').filter_map(|word| word.trim().parse().ok()).collect();
-        match numbers[..] {
-            [memory_kib @ 64..=4_194_304, passes @ 1..=100, lanes @ 1..=8]
-                if text.split(',').count() == 3 && memory_kib >= 8 * lanes =>
+        match numbers(text) {
+            Some([memory_kib @ 64..=4_194_304, passes @ 1..=100, lanes @ 1..=8])
+                if memory_kib >= 8 * lanes =>
             {
                 Ok(Cost { memory_kib, passes, lanes })
             }
@@ -299,8 +298,7 @@ impl Raw {
 
     fn rates(&self, name: &str) -> Result<Option<[NonZeroU32; 3]>, Error> {
         let Some(text) = self.text(name) else { return Ok(None) };
-        let numbers: Vec<_> = text.split(',').filter_map(|word| word.trim().parse().ok()).collect();
-        let three = <[NonZeroU32; 3]>::try_from(numbers).ok().filter(|_| text.split(',').count() == 3);
+        let three: Option<[NonZeroU32; 3]> = numbers(text);
         let three = three.filter(|rates| rates.iter().all(|rate| rate.get() <= 1_000_000));
         let problem = "write three numbers from 1 to 1000000 such as 25,100,400";
         three.map(Some).ok_or_else(|| Error::of(name, problem))
@@ -314,42 +312,39 @@ impl Raw {
         }
     }
 
+    /// Parses the elements of a list, which `what` describes.
+    fn list<T, E>(
+        &self,
+        name: &str,
+        what: &str,
+        parse: impl Fn(&str) -> Result<T, E>,
+    ) -> Result<Vec<T>, Error> {
+        let words = self.text(name).unwrap_or_default().split(',').map(str::trim);
+        let problem = |word| Error::of(name, format!("{word} is not {what}"));
+        let words = words.filter(|word| !word.is_empty());
+        words.map(|word| parse(word).map_err(|_| problem(word))).collect()
+    }
+
     fn origins(&self, name: &str) -> Result<Vec<String>, Error> {
-        let words =
-            self.text(name).unwrap_or_default().split(',').map(str::trim).filter(|word| !word.is_empty());
-        let problem = |word: &str| {
-            Error::of(
-                name,
-                format!("{word} is not an origin without a final slash, such as https://app.example.com"),
-            )
-        };
-        words.map(|word| base_url(word).map_err(|_| problem(word))).collect()
+        let what = "an origin without a final slash, such as https://app.example.com";
+        self.list(name, what, base_url)
     }
 
     fn dns_servers(&self) -> Result<Vec<SocketAddr>, Error> {
-        const NAME: &str = "dns_servers";
-        let words =
-            self.text(NAME).unwrap_or_default().split(',').map(str::trim).filter(|word| !word.is_empty());
-        words
-            .map(|word| {
-                let bare = |_| word.parse::<IpAddr>().map(|address| SocketAddr::new(address, 53));
-                let problem = format!("{word} is not an address such as 10.0.0.53 or [::1]:5353");
-                word.parse::<SocketAddr>().or_else(bare).map_err(|_| Error::of(NAME, problem))
-            })
-            .collect()
+        self.list("dns_servers", "an address such as 10.0.0.53 or [::1]:5353", |word| {
+            word.parse().or_else(|_| word.parse().map(|address: IpAddr| SocketAddr::new(address, 53)))
+        })
     }
 
     fn ranges(&self, name: &str) -> Result<Vec<IpCidr>, Error> {
-        let words =
-            self.text(name).unwrap_or_default().split(',').map(str::trim).filter(|word| !word.is_empty());
-        words
-            .map(|word| {
-                let problem =
-                    |_| Error::of(name, format!("{word} is not an address or range such as 10.0.0.0/8"));
-                word.parse().map_err(problem)
-            })
-            .collect()
+        self.list(name, "an address or range such as 10.0.0.0/8", str::parse)
     }
+}
+
+/// Parses exactly `N` numbers that are separated by commas.
+fn numbers<T: FromStr, const N: usize>(text: &str) -> Option<[T; N]> {
+    let numbers: Result<Vec<T>, _> = text.split(',').map(|word| word.trim().parse()).collect();
+    numbers.ok()?.try_into().ok()
 }
 
 impl FromStr for LogFormat {

@@ -135,7 +135,7 @@ fn named(name: &str, value: String) -> Result<(&'static str, Value), Error> {
         let line = Secret::new(text.expose().trim().to_owned());
         return Ok((key, Value { text: line, source: Source::File(value.into()) }));
     }
-    let close = KEYS.iter().map(|key| (distance(key.name, name), key.name)).min();
+    let close = KEYS.iter().map(|key| (strsim::levenshtein(key.name, name), key.name)).min();
     let hint =
         close.filter(|(distance, _)| *distance <= 3).map(|(_, name)| format!(". Did you mean {name}?"));
     let hint = hint.unwrap_or_else(|| ". List settings with: gatehouse reference settings".into());
@@ -149,19 +149,4 @@ fn plain(value: toml::Value) -> Option<String> {
         toml::Value::Boolean(value) => Some(value.to_string()),
         _ => None,
     }
-}
-
-/// Returns the Levenshtein distance of two words.
-fn distance(left: &str, right: &str) -> usize {
-    let right: Vec<char> = right.chars().collect();
-    let mut row: Vec<usize> = (0..=right.len()).collect();
-    for (i, a) in left.chars().enumerate() {
-        let mut next = vec![i + 1];
-        for ((b, above), diagonal) in right.iter().zip(row.iter().skip(1)).zip(&row) {
-            let before = next.last().copied().unwrap_or_default();
-            next.push((above + 1).min(before + 1).min(diagonal + usize::from(a != *b)));
-        }
-        row = next;
-    }
-    row.last().copied().unwrap_or_default()
 }
