@@ -6,10 +6,9 @@ use actix_web::{
     dev::ServerHandle,
     web::{self, ServiceConfig},
 };
-use audit::{Audited, Unaudited};
-use kernel::{Actor, Ctx, Env, StoreError, TenantId};
+use kernel::Env;
 use netpolicy::Proxies;
-use store::{Store, Tx};
+use store::Store;
 use tokio::{task::JoinHandle, time::interval};
 use tokio_util::task::TaskTracker;
 
@@ -231,13 +230,7 @@ impl BackgroundJobs {
 
     /// Purges expired rows.
     async fn purge_expired(&self) {
-        let nobody = TenantId::new(&*self.env);
-        let ctx = Ctx::new(Arc::clone(&self.env), nobody, Actor::system("tidy"));
-        let work = async |ctx: &Ctx, tx: &mut Tx| {
-            tx.purge_expired(ctx.now).await?;
-            Ok::<_, StoreError>(Audited::without((), Unaudited::AttemptCounted))
-        };
-        if let Err(error) = self.store.write(ctx, work).await {
+        if let Err(error) = self.store.purge_expired(&self.env).await {
             tracing::warn!(%error, "expired rows could not be purged");
         }
     }

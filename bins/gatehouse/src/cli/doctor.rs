@@ -185,13 +185,10 @@ fn doctor_warnings(examined: &Examination, settings: &Settings, env: &dyn Env) -
 /// Reports nothing if the database cannot be read, which another check reports.
 async fn identity_providers(findings: &mut Findings, settings: &Settings, env: &dyn Env) {
     const CHECK: &str = "identity providers";
-    let there = match &settings.database_url {
-        DatabaseUrl::Sqlite(path) => path.exists(),
-        DatabaseUrl::Postgres(_) => true,
-    };
-    let Some(store) = Store::open(&settings.database_url, 1, EntryKeys::none()).ok().filter(|_| there) else {
+    if !settings.database_url.may_exist() {
         return;
-    };
+    }
+    let Ok(store) = Store::open(&settings.database_url, 1, EntryKeys::none()) else { return };
     let now = env.now();
     let count = store.across(async move |across: &mut Across| across.saml_expiry(now).await);
     let Ok(Ok(expiry)) = timeout(PATIENCE, count).await else { return };

@@ -112,7 +112,7 @@ impl SettingKeys {
 
 pub(crate) fn run(command: &Command, config: Option<&Path>, env: &dyn Env) -> Result<Report> {
     match command {
-        Command::List => Ok(report(&rings(&gathered(config)?, None)?, &[])),
+        Command::List => Ok(report(&setting_keys(&gathered(config)?, None)?, &[])),
         Command::Rotate { prepare, promote, which } => {
             let change = match (prepare, promote) {
                 (true, _) => KeyChange::Prepare,
@@ -136,8 +136,8 @@ fn gathered(config: Option<&Path>) -> Result<Raw> {
     Ok(raw)
 }
 
-fn rings(raw: &Raw, only: Option<Setting>) -> Result<Vec<SettingKeys>> {
-    let mut rings = Vec::new();
+fn setting_keys(raw: &Raw, only: Option<Setting>) -> Result<Vec<SettingKeys>> {
+    let mut all = Vec::new();
     for setting in Setting::ALL.into_iter().filter(|setting| only.is_none_or(|only| only == *setting)) {
         let name = setting.name();
         let (Some(source), Some(text)) = (raw.source(name), raw.secret(name)) else {
@@ -147,37 +147,37 @@ fn rings(raw: &Raw, only: Option<Setting>) -> Result<Vec<SettingKeys>> {
             .into());
         };
         let ring = KeyRing::new(setting.kind(), text);
-        rings.push(SettingKeys { setting, source: source.clone(), ring });
+        all.push(SettingKeys { setting, source: source.clone(), ring });
     }
-    Ok(rings)
+    Ok(all)
 }
 
 fn changed(change: KeyChange, which: &KeySelection, config: Option<&Path>, env: &dyn Env) -> Result<Report> {
-    let change_all = |mut rings: Vec<SettingKeys>| -> Result<Vec<SettingKeys>> {
-        for keys in &mut rings {
+    let change_all = |mut all: Vec<SettingKeys>| -> Result<Vec<SettingKeys>> {
+        for keys in &mut all {
             keys.ring.change(change, env).map_err(|error| format!("{}: {error}", keys.setting.name()))?;
         }
-        Ok(rings)
+        Ok(all)
     };
-    let before = rings(&gathered(config)?, which.only)?;
+    let before = setting_keys(&gathered(config)?, which.only)?;
     if which.print {
         return Ok(printed(&change_all(before)?));
     }
     // The drafts lock these files. Read them again under the lock.
     let mut drafts = BTreeMap::new();
-    for ring in &before {
-        let path = ring.file()?;
+    for keys in &before {
+        let path = keys.file()?;
         if !drafts.contains_key(path) {
             drafts.insert(path.to_owned(), draft(path)?);
         }
     }
-    let rings = change_all(rings(&gathered(config)?, which.only)?)?;
+    let all = change_all(setting_keys(&gathered(config)?, which.only)?)?;
     // Write all drafts before the first replaces its file.
     for (path, draft) in &mut drafts {
-        let mine: Vec<_> = rings.iter().filter(|ring| ring.file().is_ok_and(|file| file == path)).collect();
-        let text = match mine.first().map(|ring| &ring.source) {
+        let mine: Vec<_> = all.iter().filter(|keys| keys.file().is_ok_and(|file| file == path)).collect();
+        let text = match mine.first().map(|keys| &keys.source) {
             Some(Source::Kept(_)) => kept_with(path, &mine)?,
-            _ => mine.first().map(|ring| ring.ring.text() + "\n").unwrap_or_default(),
+            _ => mine.first().map(|keys| keys.ring.text() + "\n").unwrap_or_default(),
         };
         draft.write(&text)?;
     }
@@ -186,27 +186,30 @@ fn changed(change: KeyChange, which: &KeySelection, config: Option<&Path>, env: 
         draft.put()?;
         written.push(path.display().to_string());
     }
-    Ok(report(&rings, &written))
+    Ok(report(&all, &written))
 }
 
 /// Locks a file against another rotation.
 fn draft(path: &Path) -> Result<FileDraft> {
-    let problem = |error: DraftError| match error.is_locked() {
-        true => format!(
-            "{}: another rotation is running. If none is, an interrupted one left this file: delete it",
-            error.path.display()
-        ),
-        false => error.to_string(),
+    let problem = |error: DraftError| {
+        if error.is_locked() {
+            format!(
+                "{}: another rotation is running. If none is, an interrupted one left this file: delete it",
+                error.path.display()
+            )
+        } else {
+            error.to_string()
+        }
     };
     Ok(FileDraft::begin(path).map_err(problem)?)
 }
 
 /// Prints the new values, for installations that store secrets elsewhere.
-fn printed(rings: &[SettingKeys]) -> Report {
+fn printed(all: &[SettingKeys]) -> Report {
     let json: Map<String, Value> =
-        rings.iter().map(|ring| (ring.setting.json_name().into(), ring.ring.text().into())).collect();
+        all.iter().map(|keys| (keys.setting.json_name().into(), keys.ring.text().into())).collect();
     let lines: Vec<_> =
-        rings.iter().map(|ring| format!("{}={}", ring.setting.name(), ring.ring.text())).collect();
+        all.iter().map(|keys| format!("{}={}", keys.setting.name(), keys.ring.text())).collect();
     Report::new(Value::Object(json), lines.join("\n"))
 }
 
@@ -215,25 +218,26 @@ fn kept_with(path: &Path, changed: &[&SettingKeys]) -> Result<String> {
     let mut kept = Raw::default();
     kept.file(&fs::read_to_string(path)?)?;
     let text = |setting: &Setting| {
-        let ring = changed.iter().find(|ring| ring.setting == *setting).map(|ring| ring.ring.text());
-        Some((setting.name(), ring.or_else(|| kept.secret(setting.name()).map(str::to_owned))?))
+        let keys = changed.iter().find(|keys| keys.setting == *setting);
+        let text = keys.map(|keys| keys.ring.text());
+        Some((setting.name(), text.or_else(|| kept.secret(setting.name()).map(str::to_owned))?))
     };
     let all: Vec<_> = Setting::ALL.iter().filter_map(text).collect();
     let all: Vec<_> = all.iter().map(|(name, text)| (*name, text.as_str())).collect();
     Ok(secrets::kept_text(&all))
 }
 
-fn report(rings: &[SettingKeys], written: &[String]) -> Report {
+fn report(all: &[SettingKeys], written: &[String]) -> Report {
     let mut json = Map::new();
     let mut lines = Vec::new();
-    for ring in rings {
-        let labels = ring.ring.labels();
+    for keys in all {
+        let labels = keys.ring.labels();
         lines.push(format!(
             "{}: {} (the first key signs, all verify)",
-            ring.setting.name(),
+            keys.setting.name(),
             labels.join(", ")
         ));
-        json.insert(ring.setting.json_name().into(), json!({ "signs": labels.first(), "verify": labels }));
+        json.insert(keys.setting.json_name().into(), json!({ "signs": labels.first(), "verify": labels }));
     }
     if !written.is_empty() {
         lines.push(format!("Wrote {}. Running servers reload it within a second.", written.join(", ")));

@@ -5,7 +5,7 @@ use audit::{
     log::{AT_ONCE, LONG_UNSEALED, SealStore},
 };
 use kernel::{Env, StoreError, StoreResult, TenantId, Timestamp};
-use store::{Across, DatabaseUrl, Store, Tx};
+use store::{Across, Store, Tx};
 use tokio::time::timeout;
 
 use super::findings::{Findings, PATIENCE};
@@ -27,11 +27,7 @@ struct UnsealedEntries {
 pub(crate) async fn examine(findings: &mut Findings, settings: &Settings, env: &dyn Env) {
     let masters = settings.master_keys();
     let keys = EntryKeys::derive(&masters);
-    let there = match &settings.database_url {
-        DatabaseUrl::Sqlite(path) => path.exists(),
-        DatabaseUrl::Postgres(_) => true,
-    };
-    if !there || keys.is_empty() {
+    if !settings.database_url.may_exist() || keys.is_empty() {
         return;
     }
     let Ok(store) = Store::open(&settings.database_url, 1, EntryKeys::none()) else { return };
