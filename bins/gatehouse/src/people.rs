@@ -1,7 +1,7 @@
 //! User operations that the API and the command line share: sending links and changing profiles.
 
 use audit::{Audited, Event, events::users::UserUpdated};
-use directory::{LinkKind, Person, ProfileChanges};
+use directory::{LinkKind, Message, Person, ProfileChanges};
 use kernel::{Ctx, UserId};
 use sign_in::reset::link_url;
 use store::Tx;
@@ -20,7 +20,7 @@ pub(crate) async fn deliver(
     let address = link_url(&site.pipeline.base_url, &link);
     match (&site.mail, &person.email) {
         (Some(mail), Some(email)) => {
-            let sent = mail.send_link(email, kind, &address).await;
+            let sent = mail.send(email, Message::link(kind, &address)).await;
             sent.map_err(|error| {
                 Problem::unavailable().because(&format!("the email with the link could not be sent: {error}"))
             })?;

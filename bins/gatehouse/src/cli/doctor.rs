@@ -25,9 +25,6 @@ use crate::{
 };
 use gate::tls;
 
-/// Tolerated difference of the database's clock, in milliseconds.
-const SKEW: u64 = 2000;
-
 pub(crate) async fn run(mut raw: Raw, env: &dyn Env) -> Report {
     let mut findings = Findings::default();
     let settings = raw.settings().and_then(|settings| {
@@ -142,44 +139,10 @@ async fn database(findings: &mut Findings, settings: &Settings, env: &dyn Env) {
         findings.fail(CHECK, format!("does not accept changes: {refuses}"));
     }
     let well = format!("{} responds in {} ms", examined.version, took.as_millis());
-    findings.unless(CHECK, doctor_warnings(&examined, settings, env), well);
-}
-
-/// Returns problems that do not stop the server but may do harm.
-fn doctor_warnings(examined: &Examination, settings: &Settings, env: &dyn Env) -> Vec<String> {
-    let mut problems = Vec::new();
-    if !examined.safe {
-        let how = if examined.encrypted == Some(true) {
-            "encrypted, but the certificate is not verified"
-        } else {
-            "not encrypted"
-        };
-        problems.push(format!(
-            "the connection to the database is {how}. Add ?sslmode=verify-full to database_url"
-        ));
-    }
-    if !examined.durable {
-        problems.push(
-            "fsync, full_page_writes or synchronous_commit is off, so a crash may lose committed changes"
-                .into(),
-        );
-    }
-    if let Some(theirs) = examined.now {
-        let skew = theirs.unix_millis().abs_diff(env.now().unix_millis());
-        if skew > SKEW {
-            problems.push(format!(
-                "the clocks of the database and this machine differ by {} s. Run NTP on both",
-                skew / 1000
-            ));
-        }
-    }
     let workers =
         settings.workers.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
-    let wanted = i64::try_from(workers.saturating_mul(settings.database_pool)).unwrap_or(i64::MAX);
-    if let Some(max) = examined.max_connections.filter(|max| wanted > max - 5) {
-        problems.push(format!("this server may open {wanted} connections, but max_connections of the database is {max}. Lower database_pool"));
-    }
-    problems
+    let connections = workers.saturating_mul(settings.database_pool);
+    findings.unless(CHECK, examined.warnings(env.now(), connections), well);
 }
 
 /// Reports nothing if the database cannot be read, which another check reports.
