@@ -84,8 +84,7 @@ pub fn bind(settings: &Settings, parts: ServerParts) -> io::Result<BoundServer> 
     if meter::install(&area_metrics::HISTOGRAMS, area_metrics::METRICS) {
         counters::start();
     }
-    let workers =
-        settings.workers.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
+    let workers = settings.workers();
     let limit = settings.max_in_flight.unwrap_or(IN_FLIGHT * workers);
     let watched = store.for_this_runtime().map_err(io::Error::other)?;
     let makers = Arc::new(TrustAnchors::new(&settings.makers, env.now()));

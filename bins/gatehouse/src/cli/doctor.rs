@@ -4,7 +4,6 @@ mod audit_logs;
 mod findings;
 
 use std::{
-    collections::BTreeSet,
     net::TcpListener,
     os::unix::fs::{MetadataExt, PermissionsExt},
     path::Path,
@@ -20,7 +19,7 @@ use tokio::time::timeout;
 use self::findings::{Findings, PATIENCE};
 use super::report::{Report, counted};
 use crate::{
-    config::{Raw, SECRETS, Settings, Source},
+    config::{Raw, Settings},
     secrets,
 };
 use gate::tls;
@@ -62,14 +61,7 @@ fn keys(findings: &mut Findings, raw: &Raw, settings: &Settings) {
             }
         }
     }
-    let files: BTreeSet<_> = SECRETS
-        .iter()
-        .filter_map(|name| match raw.source(name)? {
-            Source::Said => None,
-            Source::File(path) | Source::Kept(path) => Some(path),
-        })
-        .collect();
-    for path in files {
+    for path in raw.secret_files() {
         if let Some(mode) = mode(path).filter(|mode| mode & 0o007 != 0) {
             findings.warn(
                 "keys",
@@ -139,9 +131,7 @@ async fn database(findings: &mut Findings, settings: &Settings, env: &dyn Env) {
         findings.fail(CHECK, format!("does not accept changes: {refuses}"));
     }
     let well = format!("{} responds in {} ms", examined.version, took.as_millis());
-    let workers =
-        settings.workers.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
-    let connections = workers.saturating_mul(settings.database_pool);
+    let connections = settings.workers().saturating_mul(settings.database_pool);
     findings.unless(CHECK, examined.warnings(env.now(), connections), well);
 }
 

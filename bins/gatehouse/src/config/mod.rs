@@ -169,6 +169,11 @@ impl Settings {
         self.base_url.clone().unwrap_or_else(|| gate::server::default_base_url(scheme, self.bind))
     }
 
+    /// Returns `workers`, or its default.
+    pub(crate) fn workers(&self) -> usize {
+        self.workers.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
+    }
+
     /// Returns the master keys, newest first; empty if none is set.
     pub(crate) fn master_keys(&self) -> MasterKeys {
         self.master_key.clone().unwrap_or_default()

@@ -1,7 +1,7 @@
 //! Settings as text: reads the file and the variables.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
 };
 
@@ -109,6 +109,15 @@ impl Raw {
     /// Returns the source of a setting, if it is set.
     pub fn source(&self, name: &str) -> Option<&Source> {
         self.0.get(name).map(|value| &value.source)
+    }
+
+    /// Returns the files, apart from the configuration file, that secrets were read from.
+    pub(crate) fn secret_files(&self) -> BTreeSet<&Path> {
+        let files = SECRETS.iter().filter_map(|name| match self.source(name)? {
+            Source::Said => None,
+            Source::File(path) | Source::Kept(path) => Some(path.as_path()),
+        });
+        files.collect()
     }
 
     /// Returns the text of a secret, for the command that changes it.
