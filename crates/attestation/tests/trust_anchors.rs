@@ -1,4 +1,5 @@
 //! Reloading of trust anchors from files.
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use std::sync::{Arc, Mutex};
 

@@ -60,11 +60,10 @@ impl SealObserver for SealReporter {
 
     fn failed(&self, tenant: Option<&TenantId>, error: &StoreError) {
         area_metrics::sealing_failed();
-        match tenant {
-            Some(tenant) => {
-                tracing::warn!(%error, tenant = tenant.as_str(), "an audit log could not be sealed");
-            }
-            None => tracing::warn!(%error, "audit logs with unsealed entries could not be listed"),
+        if let Some(tenant) = tenant {
+            tracing::warn!(%error, tenant = tenant.as_str(), "an audit log could not be sealed");
+        } else {
+            tracing::warn!(%error, "audit logs with unsealed entries could not be listed");
         }
     }
 
