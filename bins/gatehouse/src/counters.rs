@@ -3,6 +3,7 @@
 use attestation::Reason;
 use gate::counters::KnownCounter;
 use saml_sp::Step;
+use webhooks::Outcome;
 
 use crate::{
     api::saml,
@@ -10,7 +11,6 @@ use crate::{
         self, ATTEMPTS, ATTESTATION, QUEUE_FAILED, SAML_ANSWERED, SAML_BEGUN, SAML_READ, SEALED,
         SEALING_FAILED, UNSIGNED,
     },
-    workers::deliveries,
 };
 
 /// Returns all counters except `gatehouse_http_requests_total`, whose labels are the routes of the API description.
@@ -21,7 +21,7 @@ pub fn known_counters() -> Vec<KnownCounter> {
         KnownCounter::plain(SEALED),
         KnownCounter::plain(SEALING_FAILED),
         KnownCounter::labelled(ATTESTATION, "reason", Reason::ALL.map(Reason::as_str).to_vec()),
-        KnownCounter::labelled(ATTEMPTS, "outcome", deliveries::OUTCOMES.to_vec()),
+        KnownCounter::labelled(ATTEMPTS, "outcome", Outcome::LABELS.to_vec()),
         KnownCounter::plain(UNSIGNED),
         KnownCounter::plain(QUEUE_FAILED),
         KnownCounter::plain(SAML_BEGUN),

@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use crate::{
-    config::{AuthSecrets, Raw, SECRETS, Settings, Source},
+    config::{Raw, Settings},
     secrets,
 };
 use gate::{
     file_watch::FileWatch,
     keys::{KeySource, Keys, NewKeys},
 };
+use sessions::CookieSecrets;
 
 struct KeyFiles {
     config: Option<PathBuf>,
@@ -19,17 +20,14 @@ struct KeyFiles {
 
 /// Returns the keys of these settings. Keys from a file are reloaded when the file changes.
 pub(crate) fn follow(raw: &Raw, settings: &Settings, config: Option<&Path>) -> Keys {
-    let files = SECRETS.iter().filter_map(|name| match raw.source(name)? {
-        Source::Said => None,
-        Source::File(path) | Source::Kept(path) => Some(path.clone()),
-    });
-    let watch = FileWatch::new(files.chain(config.map(Path::to_owned)).collect());
+    let files = raw.secret_files().into_iter().chain(config);
+    let watch = FileWatch::new(files.map(Path::to_owned).collect());
     let source = KeyFiles { config: config.map(Path::to_owned), data_dir: settings.data_dir.clone(), watch };
     Keys::watched(&keys_of(settings), Box::new(source))
 }
 
 fn keys_of(settings: &Settings) -> NewKeys {
-    let auth = settings.auth_secret.as_ref().map(AuthSecrets::newest_first);
+    let auth = settings.auth_secret.as_ref().map(CookieSecrets::newest_first);
     NewKeys { masters: settings.master_keys(), auth: auth.unwrap_or_default().to_vec() }
 }
 

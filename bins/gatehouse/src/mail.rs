@@ -1,9 +1,9 @@
-//! Sends mail with links over SMTP.
+//! Sends mail over SMTP.
 
-use directory::LinkKind;
+use directory::Message;
 use kernel::Email;
 use lettre::{
-    AsyncSmtpTransport, AsyncTransport, Message, Tokio1Executor,
+    AsyncSmtpTransport, AsyncTransport, Tokio1Executor,
     message::{Mailbox, header::ContentType},
 };
 use std::time::Duration;
@@ -38,45 +38,13 @@ impl Mail {
         Ok(Some(Self { transport, from }))
     }
 
-    /// Sends a link to a user.
-    pub(crate) async fn send_link(
+    /// Sends a message to a user.
+    pub(crate) async fn send(
         &self,
         to: &Email,
-        kind: LinkKind,
-        address: &str,
+        Message { subject, text }: Message,
     ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-        let (subject, first, hours) = match kind {
-            LinkKind::Invitation => ("You are invited", "You have been invited to sign in.", kind.hours()),
-            LinkKind::Reset => {
-                ("Set a new password", "An administrator has asked you to set a new password.", kind.hours())
-            }
-        };
-        let until = if hours == 1 { "one hour".to_owned() } else { format!("{hours} hours") };
-        let text = format!(
-            "{first}\n\nOpen this address to choose a password. It works once, within {until}:\n\n{address}\n\n\
-             If you did not expect this, tell your administrator and do not open it.\n"
-        );
-        self.send(to, subject, text).await
-    }
-
-    /// Tells a user that an administrator has removed their second factors.
-    pub(crate) async fn send_factors_reset(
-        &self,
-        to: &Email,
-    ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-        let text = "An administrator has removed your second factors and recovery codes, and has signed you out \
-                    everywhere. Set up a new second factor when you sign in next.\n\n\
-                    If you did not expect this, tell your administrator.\n";
-        self.send(to, "Your second factors were removed", text.to_owned()).await
-    }
-
-    async fn send(
-        &self,
-        to: &Email,
-        subject: &str,
-        text: String,
-    ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-        let message = Message::builder()
+        let message = lettre::Message::builder()
             .from(self.from.clone())
             .to(Mailbox::new(None, to.as_str().parse()?))
             .subject(subject)

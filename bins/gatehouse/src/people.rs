@@ -1,6 +1,6 @@
 //! Sending invitation and reset links to users.
 
-use directory::{LinkKind, Person};
+use directory::{LinkKind, Message, Person};
 use sign_in::reset::link_url;
 use tokens::RawToken;
 
@@ -17,7 +17,7 @@ pub(crate) async fn deliver(
     let address = link_url(&site.pipeline.base_url, &link);
     match (&site.mail, &person.email) {
         (Some(mail), Some(email)) => {
-            let sent = mail.send_link(email, kind, &address).await;
+            let sent = mail.send(email, Message::link(kind, &address)).await;
             sent.map_err(|error| {
                 Problem::unavailable().because(&format!("the email with the link could not be sent: {error}"))
             })?;

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use data_encoding::BASE64;
+use gate::key_ring::KeyKind;
 use kernel::{Env, Secret};
 
 use crate::config::{self, Raw};
@@ -52,7 +52,7 @@ pub fn read_kept(folder: &Path, raw: &mut Raw) -> Result<(), config::Error> {
 
 fn create_files(folder: &Path, env: &dyn Env) -> std::io::Result<()> {
     create_folder(folder)?;
-    let (auth, master) = (random(env, AUTH_BYTES), random(env, MASTER_BYTES));
+    let [auth, master] = [KeyKind::AuthSecret, KeyKind::MasterKey].map(|kind| kind.generate(env));
     let text = kept_text(&[("auth_secret", &auth), ("master_key", &master)]);
     // Write a draft and link it: no start reads a partial file, and of two concurrent starts one wins.
     let path = kept_in(folder);
@@ -62,18 +62,6 @@ fn create_files(folder: &Path, env: &dyn Env) -> std::io::Result<()> {
         Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(error),
         _ => std::fs::remove_file(&draft),
     }
-}
-
-/// Size of a new `auth_secret` in bytes.
-pub const AUTH_BYTES: usize = 48;
-/// Size of a new `master_key` in bytes.
-pub const MASTER_BYTES: usize = 32;
-
-/// Returns random bytes in base64.
-pub fn random(env: &dyn Env, length: usize) -> String {
-    let mut bytes = vec![0; length];
-    env.fill(&mut bytes);
-    BASE64.encode(&bytes)
 }
 
 /// Returns the content of `secrets.toml`.

@@ -6,10 +6,9 @@ use actix_web::{
     dev::ServerHandle,
     web::{self, ServiceConfig},
 };
-use audit::{Audited, Unaudited};
-use kernel::{Actor, Ctx, Env, StoreError, TenantId};
+use kernel::Env;
 use netpolicy::Proxies;
-use store::{Store, Tx};
+use store::Store;
 use tokio::{task::JoinHandle, time::interval};
 use tokio_util::task::TaskTracker;
 
@@ -26,7 +25,7 @@ use crate::{
     area_metrics, counters,
     workers::{
         deliveries::{Deliveries, Webhooks},
-        sealer::Sealer,
+        sealer::SealWorker,
     },
 };
 use crate::{
@@ -35,7 +34,7 @@ use crate::{
     logs,
     mail::Mail,
     pages,
-    trust_anchors::WatchedTrustAnchors,
+    trust_anchors::TrustAnchors,
 };
 use gate::{
     keys::Keys,
@@ -85,11 +84,10 @@ pub fn bind(settings: &Settings, parts: ServerParts) -> io::Result<BoundServer> 
     if meter::install(&area_metrics::HISTOGRAMS, area_metrics::METRICS) {
         counters::start();
     }
-    let workers =
-        settings.workers.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
+    let workers = settings.workers();
     let limit = settings.max_in_flight.unwrap_or(IN_FLIGHT * workers);
     let watched = store.for_this_runtime().map_err(io::Error::other)?;
-    let makers = Arc::new(WatchedTrustAnchors::new(&settings.makers, env.now()));
+    let makers = Arc::new(TrustAnchors::new(&settings.makers, env.now()));
     area_metrics::authenticator_models(makers.count());
     let site = web::Data::new(site(settings, base_url, keys, watched, limit, makers)?);
     let chores = BackgroundJobs {
@@ -147,7 +145,7 @@ impl BoundServer {
 
 /// The background workers of this instance.
 struct BackgroundWork {
-    sealer: Option<(Arc<Sealer>, JoinHandle<()>)>,
+    sealer: Option<(Arc<SealWorker>, JoinHandle<()>)>,
     deliveries: Arc<Deliveries>,
     delivering: JoinHandle<()>,
     /// The worker for SSO connections.
@@ -159,7 +157,7 @@ impl BackgroundWork {
     fn start(role: Role, chores: &BackgroundJobs, site: &web::Data<Site>) -> io::Result<Self> {
         let own = || chores.store.for_this_runtime().map(Arc::new).map_err(io::Error::other);
         let sealer = role.works().then(|| {
-            let sealer = Sealer::new(Arc::clone(&chores.store), Arc::clone(&chores.env), site.clone());
+            let sealer = SealWorker::new(Arc::clone(&chores.store), Arc::clone(&chores.env), site.clone());
             let sealer = Arc::new(sealer);
             let at_work = Arc::clone(&sealer);
             (sealer, tokio::spawn(async move { at_work.run().await }))
@@ -231,13 +229,7 @@ impl BackgroundJobs {
 
     /// Purges expired rows.
     async fn purge_expired(&self) {
-        let nobody = TenantId::new(&*self.env);
-        let ctx = Ctx::new(Arc::clone(&self.env), nobody, Actor::system("tidy"));
-        let work = async |ctx: &Ctx, tx: &mut Tx| {
-            tx.purge_expired(ctx.now).await?;
-            Ok::<_, StoreError>(Audited::without((), Unaudited::AttemptCounted))
-        };
-        if let Err(error) = self.store.write(ctx, work).await {
+        if let Err(error) = self.store.purge_expired(&self.env).await {
             tracing::warn!(%error, "expired rows could not be purged");
         }
     }
@@ -250,7 +242,7 @@ fn site(
     keys: Keys,
     watched: Store,
     limit: usize,
-    makers: Arc<WatchedTrustAnchors>,
+    makers: Arc<TrustAnchors>,
 ) -> io::Result<Site> {
     let documents = Documents::new(document());
     meter::build(documents.spec_version());

@@ -1,4 +1,6 @@
-//! The reasons for refusing a change to a policy.
+//! The reasons for refusing a change to a policy, and files of trust anchors.
+
+use std::fmt;
 
 use kernel::StoreError;
 
@@ -13,4 +15,18 @@ pub enum Error {
     /// Storage failed.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+/// An unusable file of trust anchors: its setting and path, and the problem.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{place}: {problem}")]
+pub struct TrustFileError {
+    place: String,
+    problem: String,
+}
+
+impl TrustFileError {
+    pub(crate) fn new(place: impl Into<String>, problem: impl fmt::Display) -> Self {
+        Self { place: place.into(), problem: problem.to_string() }
+    }
 }

@@ -17,7 +17,8 @@
 //! ```
 //!
 //! An AAGUID is only a claim until an attestation verifies it: see [`Candidate::proved`]. [`Roots`] are the
-//! certificates that can prove a model, from the FIDO Alliance's [metadata](mds) or from files.
+//! certificates that can prove a model, from the FIDO Alliance's [metadata](mds) or from files. [`WatchedTrustAnchors`]
+//! reloads them when the files change.
 //!
 //! `examples/embed.rs` is a program that decides with this crate. The crate does not depend on HTTP or databases.
 
@@ -32,11 +33,13 @@ mod memory;
 mod policy;
 mod roots;
 mod store;
+mod trust_anchors;
 
 pub use aaguid::{Aaguid, ParseAaguidError};
 pub use catalog::{Authenticator, Group, catalog, find};
 pub use change::{ChangedPolicy, MAX_MODELS, set};
-pub use error::Error;
+pub use error::{Error, TrustFileError};
 pub use policy::{Candidate, Mode, Policy, Reason, Verdict};
 pub use roots::{FileError, Roots};
 pub use store::AttestationPolicyStore;
+pub use trust_anchors::{LoadedTrustAnchors, TrustAnchorObserver, TrustFiles, WatchedTrustAnchors};

@@ -1,11 +1,14 @@
 //! The storage traits of the audit log.
 
 use async_trait::async_trait;
-use kernel::{StoreResult, Timestamp};
+use kernel::{StoreResult, TenantId, Timestamp};
 
 use crate::{
     Entry, Filter, ListedEntry, Position, Span, StoredEntry,
-    log::{Batch, CheckpointKey, Frontier, Hash, Lease, LockedLog, Removal, Retention, SealedRow, Unsealed},
+    log::{
+        Batch, CheckpointKey, Frontier, Hash, Lease, LockedLog, Removal, Retention, SealProgress, SealedRow,
+        Unsealed, UnsealedLog,
+    },
 };
 
 /// Stores a tenant's entries.
@@ -65,6 +68,18 @@ pub trait SealStore: Send {
     async fn unsealed(&mut self, after: Option<&str>, limit: usize) -> StoreResult<Vec<Unsealed>>;
     /// Stores a sealed batch and the lease.
     async fn store_batch(&mut self, batch: &Batch, lease: &Lease) -> StoreResult<()>;
+}
+
+/// The transparency logs of all tenants, for a [`Sealer`](crate::log::Sealer).
+#[async_trait]
+pub trait SealQueue: Send + Sync {
+    /// Returns the next tenant by id that has unsealed entries.
+    async fn next_unsealed(&self, after: Option<&TenantId>) -> StoreResult<Option<UnsealedLog>>;
+    /// Calls [`seal`](crate::log::seal) for a tenant in a unit of work of its own.
+    async fn seal(&self, tenant: &TenantId, lease: Lease, after: Option<String>)
+    -> StoreResult<SealProgress>;
+    /// Returns when an entry was written.
+    async fn entry_time(&self, tenant: &TenantId, entry: &str) -> StoreResult<Option<Timestamp>>;
 }
 
 /// Stores the hashes of a tenant's log.

@@ -7,6 +7,7 @@
 mod error;
 mod link;
 mod memory;
+mod message;
 mod people;
 mod store;
 mod tenant;
@@ -14,6 +15,7 @@ mod tenant;
 pub use error::Error;
 pub use link::{Link, LinkKind, redeem_link};
 pub use memory::MemoryPeople;
+pub use message::Message;
 pub use people::{
     AccountChanges, NewPerson, Person, PhoneNumber, ProfileChanges, Role, change_person, change_profile,
     create_person, delete_person, find_person,

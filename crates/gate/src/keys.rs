@@ -34,7 +34,7 @@ struct Current {
     saml: SealingKeys,
     domains: SigningKeys,
     cookies: CookieKeys,
-    checkpoints: CheckpointKeys,
+    checkpoints: Arc<CheckpointKeys>,
     entries: EntryKeys,
     webhooks: Arc<webhooks::SecretKeys>,
 }
@@ -134,17 +134,6 @@ impl Keys {
     }
 }
 
-/// The current keys for checkpoints.
-pub struct SealersKeys(Arc<Current>);
-
-impl std::ops::Deref for SealersKeys {
-    type Target = CheckpointKeys;
-
-    fn deref(&self) -> &CheckpointKeys {
-        &self.0.checkpoints
-    }
-}
-
 /// The current keys for step-up tokens.
 pub struct StepUpKeys(Arc<Current>);
 
@@ -202,8 +191,8 @@ impl Keys {
     }
 
     /// Returns the keys that sign and verify checkpoints of audit logs.
-    pub fn checkpoints(&self) -> SealersKeys {
-        SealersKeys(self.current())
+    pub fn checkpoints(&self) -> Arc<CheckpointKeys> {
+        Arc::clone(&self.current().checkpoints)
     }
 
     /// Returns the keys that webhook secrets are derived from.
@@ -306,7 +295,7 @@ impl Current {
             saml: SealingKeys::derive(masters, "saml"),
             domains: SigningKeys::derive(masters, "domain"),
             cookies: CookieKeys::new(auth),
-            checkpoints: CheckpointKeys::derive(masters),
+            checkpoints: Arc::new(CheckpointKeys::derive(masters)),
             entries: EntryKeys::derive(masters),
             webhooks: Arc::new(webhooks::SecretKeys::new(masters)),
         }

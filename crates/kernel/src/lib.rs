@@ -30,7 +30,7 @@ pub use env::{Env, ManualEnv, SystemEnv};
 pub use error::{StoreError, StoreResult};
 pub use id::{Group, GroupId, Id, Kind, ParseIdError, Tenant, TenantId, User, UserId};
 pub use keys::{SealingKeys, Signature, SigningKeys};
-pub use master::{InvalidMasterKey, MasterKeys};
+pub use master::{InvalidMasterKey, MasterKeys, ParseMasterKeysError};
 pub use secret::{Secret, constant_time_eq};
 pub use time::{ParseTimestampError, Timestamp};
 pub use trace::TraceContext;

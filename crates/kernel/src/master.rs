@@ -1,5 +1,9 @@
 //! Master keys, validated once so that no key is derived from an empty or short one.
 
+use std::str::FromStr;
+
+use data_encoding::BASE64;
+
 use crate::Secret;
 
 /// Master keys with their ids, newest first. All keys of an installation are derived from them.
@@ -28,6 +32,39 @@ pub enum InvalidMasterKey {
     /// The key is too short.
     #[error("the master key {0} is too short; use at least {min} bytes", min = MasterKeys::MIN_BYTES)]
     TooShort(String),
+}
+
+/// The reason for refusing master keys that an operator wrote.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum ParseMasterKeysError {
+    /// A key is not base64 of 32 bytes, or the bytes are not random.
+    #[error("write base64 of 32 random bytes; generate them with: openssl rand -base64 32")]
+    Key,
+    /// An id is missing, repeated or invalid.
+    #[error("write id:key,id:key with unique IDs of letters and digits")]
+    Ids,
+}
+
+/// Minimum number of different bytes of a key. Random keys have more.
+const DISTINCT_BYTES: usize = 10;
+
+impl FromStr for MasterKeys {
+    type Err = ParseMasterKeysError;
+
+    /// Parses `id:key,id:key`, newest first, with keys in base64. A key without an id has the id `1`.
+    fn from_str(text: &str) -> Result<Self, ParseMasterKeysError> {
+        let mut keys = Vec::new();
+        for word in text.split(',') {
+            let (id, key) = word.trim().split_once(':').unwrap_or(("1", word.trim()));
+            let bytes = BASE64.decode(key.as_bytes()).map_err(|_| ParseMasterKeysError::Key)?;
+            let distinct: std::collections::BTreeSet<_> = bytes.iter().collect();
+            if bytes.len() != Self::MIN_BYTES || distinct.len() < DISTINCT_BYTES {
+                return Err(ParseMasterKeysError::Key);
+            }
+            keys.push((id.to_owned(), Secret::new(bytes)));
+        }
+        Self::new(keys).map_err(|_| ParseMasterKeysError::Ids)
+    }
 }
 
 impl MasterKeys {
@@ -70,6 +107,21 @@ impl MasterKeys {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn master_keys_are_32_bytes_with_ids() {
+        let parse = |text: &str| text.parse::<MasterKeys>();
+        let key = BASE64.encode(&(0..32).collect::<Vec<u8>>());
+        let ids = |text: &str| parse(text).map(|ring| ring.iter().map(|(id, _)| id.to_owned()).collect());
+        assert_eq!(ids(&key), Ok(vec!["1".to_owned()]));
+        assert_eq!(ids(&format!("b:{key}, a:{key}")), Ok(vec!["b".to_owned(), "a".to_owned()]));
+        for weak in ["", "abc", &BASE64.encode(&[0; 32]), &BASE64.encode(&[1; 31])] {
+            assert_eq!(parse(weak).err(), Some(ParseMasterKeysError::Key), "{weak}");
+        }
+        for ring in [format!("a:{key},a:{key}"), format!("a.b:{key}"), format!("{key},{key}")] {
+            assert_eq!(parse(&ring).err(), Some(ParseMasterKeysError::Ids), "{ring}");
+        }
+    }
 
     #[test]
     fn empty_short_and_ambiguous_keys_are_refused() {

@@ -21,6 +21,7 @@
 //! ```
 
 mod cookie;
+mod cookie_secrets;
 mod device;
 mod error;
 mod jwe;
@@ -30,6 +31,7 @@ mod session;
 mod store;
 
 pub use cookie::{Claims, CookieKeys, CookieName, CookieSecret, NotASession, ShortSecret, chunks};
+pub use cookie_secrets::{CookieSecrets, WeakSecret};
 pub use device::{device_label, ip_prefix};
 pub use error::Error;
 pub use memory::MemorySessions;

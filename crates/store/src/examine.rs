@@ -12,21 +12,24 @@ use kernel::{StoreError, StoreResult, Timestamp};
 
 use crate::{DatabaseUrl, audit::triggers, error::store_error, migrate, postgres::Postgres, sqlite};
 
+/// Tolerated difference of the database's clock, in milliseconds.
+const SKEW: u64 = 2000;
+
 /// The results of examining a database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Examination {
     /// Program and version.
     pub version: String,
     /// Whether the connection uses TLS; `None` for a file.
-    pub encrypted: Option<bool>,
+    encrypted: Option<bool>,
     /// Whether the connection is safe from interception.
-    pub safe: bool,
+    safe: bool,
     /// Whether committed changes survive a crash.
-    pub durable: bool,
+    durable: bool,
     /// The server's clock; `None` for a file.
-    pub now: Option<Timestamp>,
+    now: Option<Timestamp>,
     /// The server's connection limit; `None` for a file.
-    pub max_connections: Option<i64>,
+    max_connections: Option<i64>,
     /// Whether migrations are pending.
     pub behind: bool,
     /// Why it accepts no writes, if it does not.
@@ -54,6 +57,41 @@ impl Examination {
                 Ok(Self { safe: postgres.is_safe(), ..examined })
             }
         }
+    }
+
+    /// Returns problems that do not stop a server but may do harm. The server may open this many connections.
+    pub fn warnings(&self, now: Timestamp, connections: usize) -> Vec<String> {
+        let mut problems = Vec::new();
+        if !self.safe {
+            let how = if self.encrypted == Some(true) {
+                "encrypted, but the certificate is not verified"
+            } else {
+                "not encrypted"
+            };
+            problems.push(format!(
+                "the connection to the database is {how}. Add ?sslmode=verify-full to database_url"
+            ));
+        }
+        if !self.durable {
+            problems.push(
+                "fsync, full_page_writes or synchronous_commit is off, so a crash may lose committed changes"
+                    .into(),
+            );
+        }
+        if let Some(theirs) = self.now {
+            let skew = theirs.unix_millis().abs_diff(now.unix_millis());
+            if skew > SKEW {
+                problems.push(format!(
+                    "the clocks of the database and this machine differ by {} s. Run NTP on both",
+                    skew / 1000
+                ));
+            }
+        }
+        let wanted = i64::try_from(connections).unwrap_or(i64::MAX);
+        if let Some(max) = self.max_connections.filter(|max| wanted > max - 5) {
+            problems.push(format!("this server may open {wanted} connections, but max_connections of the database is {max}. Lower database_pool"));
+        }
+        problems
     }
 }
 
@@ -136,4 +174,31 @@ pub fn back_up_sqlite(path: &Path, to: &Path) -> StoreResult<()> {
     let quoted = to.to_string_lossy().replace('\'', "''");
     let mut conn = sqlite::open(path, "")?;
     conn.batch_execute(&format!("VACUUM INTO '{quoted}'")).map_err(store_error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_of_a_database_that_may_do_harm_are_warned_of() {
+        let now = Timestamp::from_unix_millis(1_000_000);
+        let good = Examination {
+            version: "PostgreSQL 17".into(),
+            encrypted: Some(true),
+            safe: true,
+            durable: true,
+            now: Some(now),
+            max_connections: Some(100),
+            behind: false,
+            refuses: None,
+            guards: Vec::new(),
+            damage: Vec::new(),
+        };
+        assert_eq!(good.warnings(now, 95), Vec::<String>::new());
+        let open = Examination { safe: false, durable: false, max_connections: None, ..good.clone() };
+        assert_eq!(open.warnings(now, 1000).len(), 2);
+        let skewed = good.warnings(now.plus_millis(-3_000), 96);
+        assert!(skewed[0].contains("differ by 3 s") && skewed[1].contains("96 connections"), "{skewed:?}");
+    }
 }

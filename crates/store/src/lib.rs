@@ -43,7 +43,7 @@ mod webhooks;
 
 pub use self::across::Across;
 pub use self::audit::export::{Export, ExportOutcome, Exported, Proof};
-pub use self::audit::log::UnsealedLog;
+pub use self::audit::seal_queue::AuditLogQueue;
 pub use self::authentication::credential::CredentialAtCommit;
 pub use self::authentication::holder::Holder;
 pub use self::authentication::last_use::{CredentialType, LastUse};
@@ -64,6 +64,6 @@ pub use self::store::{DatabaseUrl, ParseDatabaseUrlError, Store};
 pub use self::tokens::rows::pat_limits;
 pub use self::tx::{Failure, Tx};
 pub use self::webhooks::{
-    Delivered, DeliveryStatus, HourOfDeliveries, MAX_REPLAYED, PastEvent, PendingSubscription, ReplaySummary,
-    Retries, event_payload,
+    Delivered, DeliveryStatus, DispatchQueue, HourOfDeliveries, MAX_REPLAYED, PastEvent, PendingSubscription,
+    ReplaySummary, Retries, WebhookUpkeep, event_payload,
 };

@@ -28,6 +28,17 @@ pub enum DatabaseUrl {
 #[error("{0}")]
 pub struct ParseDatabaseUrlError(String);
 
+impl DatabaseUrl {
+    /// Returns whether the database exists, as far as this is known without a connection: an SQLite file may be
+    /// missing.
+    pub fn may_exist(&self) -> bool {
+        match self {
+            Self::Sqlite(path) => path.exists(),
+            Self::Postgres(_) => true,
+        }
+    }
+}
+
 impl FromStr for DatabaseUrl {
     type Err = ParseDatabaseUrlError;
 

@@ -108,6 +108,9 @@ pub enum AttemptError {
 }
 
 impl AttemptError {
+    /// All errors.
+    pub const ALL: [Self; 5] = [Self::Timeout, Self::Connect, Self::Tls, Self::Blocked, Self::EventDropped];
+
     /// Returns the code used in the API and in storage.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -146,6 +149,23 @@ impl Outcome {
         self.status.is_some_and(|status| (200..300).contains(&status))
     }
 
+    /// All values of [`Outcome::label`].
+    pub const LABELS: [&str; 7] =
+        ["succeeded", "refused", "timeout", "connect", "tls", "blocked", "event_dropped"];
+
+    /// Returns the kind of outcome in a word, for metrics.
+    pub fn label(&self) -> &'static str {
+        match self.error {
+            _ if self.is_success() => "succeeded",
+            None => "refused",
+            Some(AttemptError::Timeout) => "timeout",
+            Some(AttemptError::Connect) => "connect",
+            Some(AttemptError::Tls) => "tls",
+            Some(AttemptError::Blocked) => "blocked",
+            Some(AttemptError::EventDropped) => "event_dropped",
+        }
+    }
+
     /// Returns whether the receiver wants no more deliveries (410).
     pub fn is_gone(&self) -> bool {
         self.status == Some(410)
@@ -172,4 +192,18 @@ pub struct NextAttempt {
     pub id: DeliveryId,
     /// When the attempt is due.
     pub at: Timestamp,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_outcome_has_a_known_label() {
+        let outcome = |status| Outcome { status, error: None, ..Outcome::failed(AttemptError::Connect, 5) };
+        let failed = AttemptError::ALL.map(|error| Outcome::failed(error, 5));
+        let outcomes = [outcome(Some(204)), outcome(Some(500))].into_iter().chain(failed);
+        let labels: Vec<_> = outcomes.map(|outcome| outcome.label()).collect();
+        assert_eq!(labels, Outcome::LABELS);
+    }
 }

@@ -39,8 +39,8 @@ pub use self::{
         PayloadResource, Report, TEST,
     },
     dispatch::{
-        Batch, Deliverer, DispatchObserver, Dispatcher, HttpDeliver, Key, Lease, LeaseOutcome, Limits,
-        Receiver, Wakeups, sent,
+        Batch, Deliverer, DisabledSubscription, DispatchObserver, Dispatcher, HttpDeliver, Key, Lease,
+        LeaseOutcome, Limits, Receiver, Wakeups, sent,
     },
     error::{Error, KeyError},
     glob::{EventFilter, ParseEventFilterError},

@@ -10,7 +10,8 @@ use bytes::Bytes;
 use kernel::{Env, StoreResult, TenantId, Timestamp};
 
 use crate::{
-    Attempt, Batch, DeliveryId, Key, Lease, LeaseOutcome, Outcome, Receiver, Subscription, SubscriptionId,
+    Attempt, Batch, DeliveryId, DisabledSubscription, Key, Lease, LeaseOutcome, Outcome, Receiver,
+    Subscription, SubscriptionId,
     store::{Queue, SubscriptionStore},
 };
 
@@ -147,7 +148,7 @@ impl Queue for MemoryQueue {
         Ok(LeaseOutcome::Ours { receiver: Box::new(receiver), fresh: of(true), retries: of(false) })
     }
 
-    async fn record(&self, batch: &Batch) -> StoreResult<()> {
+    async fn record(&self, batch: &Batch) -> StoreResult<Vec<DisabledSubscription>> {
         let mut inner = self.inner();
         let key = |subscription: &SubscriptionId| Key {
             tenant: batch.tenant.clone(),
@@ -178,13 +179,16 @@ impl Queue for MemoryQueue {
                 kept.failing_since = *since;
             }
         }
+        let mut disabled = Vec::new();
         for (subscription, reason) in &batch.disabled {
-            if let Some(kept) = inner.subscriptions.get_mut(&key(subscription)) {
+            let kept = inner.subscriptions.get_mut(&key(subscription));
+            if let Some(kept) = kept.filter(|kept| kept.subscription.enabled) {
                 kept.subscription.enabled = false;
                 kept.subscription.disabled_reason = Some(*reason);
+                disabled.push((subscription.clone(), *reason));
             }
         }
-        Ok(())
+        Ok(disabled)
     }
 
     async fn release(&self, keys: &[Key], owner: &str, _: Timestamp) -> StoreResult<()> {

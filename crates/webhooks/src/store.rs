@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use kernel::{StoreResult, Timestamp};
 
 use crate::{
-    dispatch::{Batch, Key, Lease, LeaseOutcome},
+    dispatch::{Batch, DisabledSubscription, Key, Lease, LeaseOutcome},
     subscription::{Subscription, SubscriptionId},
 };
 
@@ -35,8 +35,8 @@ pub trait Queue: Send + Sync + 'static {
     /// Returns its due deliveries, at most `most` first attempts and `most` retries.
     async fn take(&self, key: &Key, lease: &Lease, is_held: bool, most: usize) -> StoreResult<LeaseOutcome>;
     /// Records outcomes, schedules retries and updates the subscriptions, completely or not at all. Attempts that
-    /// already have an outcome are skipped.
-    async fn record(&self, batch: &Batch) -> StoreResult<()>;
+    /// already have an outcome are skipped. Returns the subscriptions that this call has disabled.
+    async fn record(&self, batch: &Batch) -> StoreResult<Vec<DisabledSubscription>>;
     /// Releases the leases of `owner` on these subscriptions.
     async fn release(&self, keys: &[Key], owner: &str, now: Timestamp) -> StoreResult<()>;
 }

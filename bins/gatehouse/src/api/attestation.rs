@@ -1,13 +1,12 @@
 //! Applies the attestation policy when a passkey is enrolled.
 
-use attestation::{AttestationPolicyStore, Candidate, Mode, Policy, Reason};
+use attestation::{AttestationPolicyStore, Candidate, Mode, Policy, Reason, WatchedTrustAnchors};
 use audit::{Event, events::policies::AttestationPolicyBlocked};
 use credentials::{Aaguid, Attestation, Passkey, Trust};
 use kernel::{Ctx, UserId};
 use store::{EnrolledPasskey, Tx};
 
 use crate::area_metrics;
-use crate::trust_anchors::WatchedTrustAnchors;
 use gate::errors::{Code, Problem};
 
 /// Describes a passkey as the policy sees it.
@@ -24,8 +23,8 @@ fn candidate(aaguid: Aaguid, is_platform: Option<bool>, backup_eligible: bool, p
 
 /// Describes an enrolled passkey as if it were enrolled today. A model whose trust anchor was removed counts as
 /// unproved.
-pub(crate) fn asked_today(passkey: &EnrolledPasskey, makers: &WatchedTrustAnchors) -> Candidate {
-    let proved = passkey.trust == Trust::Trusted && makers.can_prove(passkey.aaguid);
+pub(crate) fn asked_today(passkey: &EnrolledPasskey, anchors: &WatchedTrustAnchors) -> Candidate {
+    let proved = passkey.trust == Trust::Trusted && anchors.can_prove(attestation::Aaguid(passkey.aaguid.0));
     candidate(passkey.aaguid, passkey.is_platform, passkey.backup_eligible, proved)
 }
 

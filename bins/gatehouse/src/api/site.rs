@@ -8,7 +8,7 @@ use sign_in::Verifiers;
 
 use super::{auth::Auth, documents::Documents, saml::Saml, settings::AuditLogs};
 use crate::workers::deliveries::Webhooks;
-use crate::{dns::Dns, mail::Mail, trust_anchors::WatchedTrustAnchors};
+use crate::{dns::Dns, mail::Mail, trust_anchors::TrustAnchors};
 
 /// Shared state of the routes on all HTTP worker threads, by area.
 pub(crate) struct Site {
@@ -24,7 +24,7 @@ pub(crate) struct Site {
     /// State of the audit log routes.
     pub(crate) audit: AuditLogs,
     /// Trust anchors for the attestation of authenticator models.
-    pub(crate) makers: Arc<WatchedTrustAnchors>,
+    pub(crate) makers: Arc<TrustAnchors>,
     pub(crate) dns: Dns,
     pub(crate) documents: Documents,
 }

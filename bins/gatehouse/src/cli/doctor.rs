@@ -4,7 +4,6 @@ mod audit_logs;
 mod findings;
 
 use std::{
-    collections::BTreeSet,
     net::TcpListener,
     os::unix::fs::{MetadataExt, PermissionsExt},
     path::Path,
@@ -20,13 +19,10 @@ use tokio::time::timeout;
 use self::findings::{Findings, PATIENCE};
 use super::report::{Report, counted};
 use crate::{
-    config::{Raw, SECRETS, Settings, Source},
-    secrets, trust_anchors,
+    config::{Raw, Settings},
+    secrets,
 };
 use gate::tls;
-
-/// Tolerated difference of the database's clock, in milliseconds.
-const SKEW: u64 = 2000;
 
 pub(crate) async fn run(mut raw: Raw, env: &dyn Env) -> Report {
     let mut findings = Findings::default();
@@ -65,14 +61,7 @@ fn keys(findings: &mut Findings, raw: &Raw, settings: &Settings) {
             }
         }
     }
-    let files: BTreeSet<_> = SECRETS
-        .iter()
-        .filter_map(|name| match raw.source(name)? {
-            Source::Said => None,
-            Source::File(path) | Source::Kept(path) => Some(path),
-        })
-        .collect();
-    for path in files {
+    for path in raw.secret_files() {
         if let Some(mode) = mode(path).filter(|mode| mode & 0o007 != 0) {
             findings.warn(
                 "keys",
@@ -142,56 +131,17 @@ async fn database(findings: &mut Findings, settings: &Settings, env: &dyn Env) {
         findings.fail(CHECK, format!("does not accept changes: {refuses}"));
     }
     let well = format!("{} responds in {} ms", examined.version, took.as_millis());
-    findings.unless(CHECK, doctor_warnings(&examined, settings, env), well);
-}
-
-/// Returns problems that do not stop the server but may do harm.
-fn doctor_warnings(examined: &Examination, settings: &Settings, env: &dyn Env) -> Vec<String> {
-    let mut problems = Vec::new();
-    if !examined.safe {
-        let how = if examined.encrypted == Some(true) {
-            "encrypted, but the certificate is not verified"
-        } else {
-            "not encrypted"
-        };
-        problems.push(format!(
-            "the connection to the database is {how}. Add ?sslmode=verify-full to database_url"
-        ));
-    }
-    if !examined.durable {
-        problems.push(
-            "fsync, full_page_writes or synchronous_commit is off, so a crash may lose committed changes"
-                .into(),
-        );
-    }
-    if let Some(theirs) = examined.now {
-        let skew = theirs.unix_millis().abs_diff(env.now().unix_millis());
-        if skew > SKEW {
-            problems.push(format!(
-                "the clocks of the database and this machine differ by {} s. Run NTP on both",
-                skew / 1000
-            ));
-        }
-    }
-    let workers =
-        settings.workers.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
-    let wanted = i64::try_from(workers.saturating_mul(settings.database_pool)).unwrap_or(i64::MAX);
-    if let Some(max) = examined.max_connections.filter(|max| wanted > max - 5) {
-        problems.push(format!("this server may open {wanted} connections, but max_connections of the database is {max}. Lower database_pool"));
-    }
-    problems
+    let connections = settings.workers().saturating_mul(settings.database_pool);
+    findings.unless(CHECK, examined.warnings(env.now(), connections), well);
 }
 
 /// Reports nothing if the database cannot be read, which another check reports.
 async fn identity_providers(findings: &mut Findings, settings: &Settings, env: &dyn Env) {
     const CHECK: &str = "identity providers";
-    let there = match &settings.database_url {
-        DatabaseUrl::Sqlite(path) => path.exists(),
-        DatabaseUrl::Postgres(_) => true,
-    };
-    let Some(store) = Store::open(&settings.database_url, 1, EntryKeys::none()).ok().filter(|_| there) else {
+    if !settings.database_url.may_exist() {
         return;
-    };
+    }
+    let Ok(store) = Store::open(&settings.database_url, 1, EntryKeys::none()) else { return };
     let now = env.now();
     let count = store.across(async move |across: &mut Across| across.saml_expiry(now).await);
     let Ok(Ok(expiry)) = timeout(PATIENCE, count).await else { return };
@@ -267,8 +217,8 @@ fn authenticators(findings: &mut Findings, settings: &Settings, env: &dyn Env) {
     if settings.makers.is_empty() {
         return;
     }
-    match trust_anchors::load(&settings.makers, env.now()) {
-        Err(problem) => findings.fail("authenticators", problem),
+    match settings.makers.load(env.now()) {
+        Err(problem) => findings.fail("authenticators", problem.to_string()),
         Ok(loaded) => match loaded.metadata.filter(|metadata| metadata.is_overdue(env.now())) {
             Some(metadata) => findings.warn(
                 "authenticators",

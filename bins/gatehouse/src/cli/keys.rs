@@ -1,22 +1,19 @@
 //! `gatehouse keys`
 
-use std::{
-    collections::BTreeMap,
-    fs,
-    io::{ErrorKind, Write},
-    os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, chown},
-    path::{Path, PathBuf},
-};
+use std::{collections::BTreeMap, fs, path::Path};
 
 use clap::{Args, Subcommand, ValueEnum};
-use data_encoding::HEXLOWER;
-use kernel::{Env, Id, Kind};
+use gate::{
+    file_draft::{DraftError, FileDraft},
+    key_ring::{KeyChange, KeyKind, KeyRing},
+};
+use kernel::Env;
 use serde_json::{Map, Value, json};
 
 use super::{report::Report, report::Result};
 use crate::{
     config::{Raw, Source},
-    secrets::{self, AUTH_BYTES, MASTER_BYTES},
+    secrets,
 };
 
 #[derive(Subcommand)]
@@ -64,21 +61,6 @@ pub(crate) enum Setting {
     MasterKey,
 }
 
-/// A change of a list of keys.
-#[derive(Clone, Copy)]
-enum KeyChange {
-    Rotate,
-    Prepare,
-    Promote,
-    Retire,
-}
-
-/// Marks key IDs.
-enum Key {}
-impl Kind for Key {
-    const PREFIX: &'static str = "key";
-}
-
 impl Setting {
     const ALL: [Self; 2] = [Self::AuthSecret, Self::MasterKey];
 
@@ -96,39 +78,22 @@ impl Setting {
         }
     }
 
-    fn fresh(self, env: &dyn Env) -> String {
+    fn kind(self) -> KeyKind {
         match self {
-            Self::AuthSecret => secrets::random(env, AUTH_BYTES),
-            Self::MasterKey => {
-                format!("{}:{}", Id::<Key>::new(env).key(), secrets::random(env, MASTER_BYTES))
-            }
-        }
-    }
-
-    /// Returns a name for the key that does not reveal it.
-    fn label(self, key: &str) -> String {
-        match self {
-            Self::AuthSecret => {
-                let digest = ring::digest::digest(&ring::digest::SHA256, key.as_bytes());
-                HEXLOWER.encode(digest.as_ref().get(..4).unwrap_or_default())
-            }
-            Self::MasterKey => key.split_once(':').map_or("1", |(id, _)| id).to_owned(),
+            Self::AuthSecret => KeyKind::AuthSecret,
+            Self::MasterKey => KeyKind::MasterKey,
         }
     }
 }
 
-/// Keys of a setting, newest first.
-struct KeyRing {
+/// The keys of a setting.
+struct SettingKeys {
     setting: Setting,
     source: Source,
-    keys: Vec<String>,
+    ring: KeyRing,
 }
 
-impl KeyRing {
-    fn text(&self) -> String {
-        self.keys.join(",")
-    }
-
+impl SettingKeys {
     /// Returns the file that contains the keys. Fails if this program does not write it.
     fn file(&self) -> Result<&Path> {
         match &self.source {
@@ -143,31 +108,11 @@ impl KeyRing {
             }
         }
     }
-
-    fn labels(&self) -> Vec<String> {
-        self.keys.iter().map(|key| self.setting.label(key)).collect()
-    }
-
-    fn change(&mut self, change: KeyChange, env: &dyn Env) -> Result<()> {
-        let name = self.setting.name();
-        match change {
-            KeyChange::Rotate => self.keys.insert(0, self.setting.fresh(env)),
-            KeyChange::Prepare => self.keys.push(self.setting.fresh(env)),
-            KeyChange::Promote | KeyChange::Retire if self.keys.len() < 2 => {
-                return Err(format!("{name}: has only one key").into());
-            }
-            KeyChange::Promote => self.keys.rotate_right(1),
-            KeyChange::Retire => {
-                self.keys.pop();
-            }
-        }
-        Ok(())
-    }
 }
 
 pub(crate) fn run(command: &Command, config: Option<&Path>, env: &dyn Env) -> Result<Report> {
     match command {
-        Command::List => Ok(report(&rings(&gathered(config)?, None)?, &[])),
+        Command::List => Ok(report(&setting_keys(&gathered(config)?, None)?, &[])),
         Command::Rotate { prepare, promote, which } => {
             let change = match (prepare, promote) {
                 (true, _) => KeyChange::Prepare,
@@ -191,8 +136,8 @@ fn gathered(config: Option<&Path>) -> Result<Raw> {
     Ok(raw)
 }
 
-fn rings(raw: &Raw, only: Option<Setting>) -> Result<Vec<KeyRing>> {
-    let mut rings = Vec::new();
+fn setting_keys(raw: &Raw, only: Option<Setting>) -> Result<Vec<SettingKeys>> {
+    let mut all = Vec::new();
     for setting in Setting::ALL.into_iter().filter(|setting| only.is_none_or(|only| only == *setting)) {
         let name = setting.name();
         let (Some(source), Some(text)) = (raw.source(name), raw.secret(name)) else {
@@ -201,40 +146,38 @@ fn rings(raw: &Raw, only: Option<Setting>) -> Result<Vec<KeyRing>> {
             )
             .into());
         };
-        let keys = text.split(',').map(|key| key.trim().to_owned());
-        // A key without an ID has the ID 1, which is written once there are several keys.
-        let named = |key: String| {
-            if setting == Setting::MasterKey && !key.contains(':') { format!("1:{key}") } else { key }
-        };
-        rings.push(KeyRing { setting, source: source.clone(), keys: keys.map(named).collect() });
+        let ring = KeyRing::new(setting.kind(), text);
+        all.push(SettingKeys { setting, source: source.clone(), ring });
     }
-    Ok(rings)
+    Ok(all)
 }
 
 fn changed(change: KeyChange, which: &KeySelection, config: Option<&Path>, env: &dyn Env) -> Result<Report> {
-    let change_all = |mut rings: Vec<KeyRing>| -> Result<Vec<KeyRing>> {
-        rings.iter_mut().try_for_each(|ring| ring.change(change, env))?;
-        Ok(rings)
+    let change_all = |mut all: Vec<SettingKeys>| -> Result<Vec<SettingKeys>> {
+        for keys in &mut all {
+            keys.ring.change(change, env).map_err(|error| format!("{}: {error}", keys.setting.name()))?;
+        }
+        Ok(all)
     };
-    let before = rings(&gathered(config)?, which.only)?;
+    let before = setting_keys(&gathered(config)?, which.only)?;
     if which.print {
         return Ok(printed(&change_all(before)?));
     }
     // The drafts lock these files. Read them again under the lock.
     let mut drafts = BTreeMap::new();
-    for ring in &before {
-        let path = ring.file()?;
+    for keys in &before {
+        let path = keys.file()?;
         if !drafts.contains_key(path) {
-            drafts.insert(path.to_owned(), FileDraft::begin(path)?);
+            drafts.insert(path.to_owned(), draft(path)?);
         }
     }
-    let rings = change_all(rings(&gathered(config)?, which.only)?)?;
+    let all = change_all(setting_keys(&gathered(config)?, which.only)?)?;
     // Write all drafts before the first replaces its file.
     for (path, draft) in &mut drafts {
-        let mine: Vec<_> = rings.iter().filter(|ring| ring.file().is_ok_and(|file| file == path)).collect();
-        let text = match mine.first().map(|ring| &ring.source) {
+        let mine: Vec<_> = all.iter().filter(|keys| keys.file().is_ok_and(|file| file == path)).collect();
+        let text = match mine.first().map(|keys| &keys.source) {
             Some(Source::Kept(_)) => kept_with(path, &mine)?,
-            _ => mine.first().map(|ring| ring.text() + "\n").unwrap_or_default(),
+            _ => mine.first().map(|keys| keys.ring.text() + "\n").unwrap_or_default(),
         };
         draft.write(&text)?;
     }
@@ -243,96 +186,62 @@ fn changed(change: KeyChange, which: &KeySelection, config: Option<&Path>, env: 
         draft.put()?;
         written.push(path.display().to_string());
     }
-    Ok(report(&rings, &written))
+    Ok(report(&all, &written))
+}
+
+/// Locks a file against another rotation.
+fn draft(path: &Path) -> Result<FileDraft> {
+    let problem = |error: DraftError| {
+        if error.is_locked() {
+            format!(
+                "{}: another rotation is running. If none is, an interrupted one left this file: delete it",
+                error.path.display()
+            )
+        } else {
+            error.to_string()
+        }
+    };
+    Ok(FileDraft::begin(path).map_err(problem)?)
 }
 
 /// Prints the new values, for installations that store secrets elsewhere.
-fn printed(rings: &[KeyRing]) -> Report {
+fn printed(all: &[SettingKeys]) -> Report {
     let json: Map<String, Value> =
-        rings.iter().map(|ring| (ring.setting.json_name().into(), ring.text().into())).collect();
-    let lines: Vec<_> = rings.iter().map(|ring| format!("{}={}", ring.setting.name(), ring.text())).collect();
+        all.iter().map(|keys| (keys.setting.json_name().into(), keys.ring.text().into())).collect();
+    let lines: Vec<_> =
+        all.iter().map(|keys| format!("{}={}", keys.setting.name(), keys.ring.text())).collect();
     Report::new(Value::Object(json), lines.join("\n"))
 }
 
 /// Returns the content of `secrets.toml` with changed keys.
-fn kept_with(path: &Path, changed: &[&KeyRing]) -> Result<String> {
+fn kept_with(path: &Path, changed: &[&SettingKeys]) -> Result<String> {
     let mut kept = Raw::default();
     kept.file(&fs::read_to_string(path)?)?;
     let text = |setting: &Setting| {
-        let ring = changed.iter().find(|ring| ring.setting == *setting).map(|ring| ring.text());
-        Some((setting.name(), ring.or_else(|| kept.secret(setting.name()).map(str::to_owned))?))
+        let keys = changed.iter().find(|keys| keys.setting == *setting);
+        let text = keys.map(|keys| keys.ring.text());
+        Some((setting.name(), text.or_else(|| kept.secret(setting.name()).map(str::to_owned))?))
     };
     let all: Vec<_> = Setting::ALL.iter().filter_map(text).collect();
     let all: Vec<_> = all.iter().map(|(name, text)| (*name, text.as_str())).collect();
     Ok(secrets::kept_text(&all))
 }
 
-fn report(rings: &[KeyRing], written: &[String]) -> Report {
+fn report(all: &[SettingKeys], written: &[String]) -> Report {
     let mut json = Map::new();
     let mut lines = Vec::new();
-    for ring in rings {
-        let labels = ring.labels();
+    for keys in all {
+        let labels = keys.ring.labels();
         lines.push(format!(
             "{}: {} (the first key signs, all verify)",
-            ring.setting.name(),
+            keys.setting.name(),
             labels.join(", ")
         ));
-        json.insert(ring.setting.json_name().into(), json!({ "signs": labels.first(), "verify": labels }));
+        json.insert(keys.setting.json_name().into(), json!({ "signs": labels.first(), "verify": labels }));
     }
     if !written.is_empty() {
         lines.push(format!("Wrote {}. Running servers reload it within a second.", written.join(", ")));
         json.insert("written".into(), json!(written));
     }
     Report::new(Value::Object(json), lines.join("\n"))
-}
-
-/// New content of a file, in a file beside it until it replaces it. Its existence is the lock against another rotation.
-struct FileDraft {
-    target: PathBuf,
-    path: PathBuf,
-    file: fs::File,
-}
-
-impl FileDraft {
-    fn begin(path: &Path) -> Result<Self> {
-        // Replace the target of a symbolic link, not the link.
-        let target = path.canonicalize().map_err(|error| format!("{}: {error}", path.display()))?;
-        let mut path = target.clone().into_os_string();
-        path.push(".new");
-        let path = PathBuf::from(path);
-        let opened = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
-        let file = opened.map_err(|error| match error.kind() {
-            ErrorKind::AlreadyExists => {
-                format!(
-                    "{}: another rotation is running. If none is, an interrupted one left this file: delete it",
-                    path.display()
-                )
-            }
-            _ => format!("{}: {error}", path.display()),
-        })?;
-        Ok(Self { target, path, file })
-    }
-
-    /// Writes and syncs the content with the file's owner and permissions.
-    fn write(&mut self, text: &str) -> std::io::Result<()> {
-        self.file.write_all(text.as_bytes())?;
-        let (before, after) = (fs::metadata(&self.target)?, self.file.metadata()?);
-        if (after.uid(), after.gid()) != (before.uid(), before.gid()) {
-            chown(&self.path, Some(before.uid()), Some(before.gid()))?;
-        }
-        self.file.set_permissions(fs::Permissions::from_mode(before.mode() & 0o777))?;
-        self.file.sync_all()
-    }
-
-    /// Replaces the file.
-    fn put(self) -> std::io::Result<()> {
-        fs::rename(&self.path, &self.target)?;
-        self.target.parent().map_or(Ok(()), |folder| fs::File::open(folder)?.sync_all())
-    }
-}
-
-impl Drop for FileDraft {
-    fn drop(&mut self) {
-        let _in_its_place = fs::remove_file(&self.path);
-    }
 }

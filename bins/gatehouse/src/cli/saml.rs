@@ -141,7 +141,7 @@ impl ProviderOperator {
                     .into(),
             );
         };
-        let keys = Keys::fixed(masters.newest_first(), &[]).saml();
+        let keys = Keys::fixed(masters, &[]).saml();
         let entity_id = ServiceProvider::of(&self.settings.base_url(), id).entity_id;
         Ok(KeptKey::generate(&keys, id, &entity_id, self.office.env.now())?)
     }

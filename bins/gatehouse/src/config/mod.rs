@@ -4,7 +4,6 @@ mod base_url;
 mod error;
 mod keys;
 mod raw;
-mod secrets;
 
 use std::{
     fmt,
@@ -15,11 +14,12 @@ use std::{
     time::Duration,
 };
 
+use attestation::TrustFiles;
 use cidr::IpCidr;
 use credentials::Cost;
-use kernel::Secret;
+use kernel::{MasterKeys, Secret};
 use netpolicy::ProxyHeader;
-use sessions::CookieName;
+use sessions::{CookieName, CookieSecrets};
 use store::DatabaseUrl;
 
 use self::base_url::base_url;
@@ -27,7 +27,6 @@ pub use self::{
     error::Error,
     keys::{FILE_VARIABLE, KEYS, Key, PREFIX, SECRETS},
     raw::{Raw, Source},
-    secrets::{AuthSecrets, MasterKeys},
 };
 pub use gate::tls::TlsFiles;
 
@@ -42,19 +41,6 @@ pub enum LogFormat {
     Json,
     /// Coloured text for terminals.
     Pretty,
-}
-
-/// Files that prove authenticator models.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct AuthenticatorMetadataFiles {
-    /// The FIDO Alliance's metadata.
-    pub metadata: Option<PathBuf>,
-    /// PEM file with the root certificate of its signer; `None`: that of the FIDO Alliance.
-    pub metadata_root: Option<PathBuf>,
-    /// Name in the certificate of its signer; `None`: that of the FIDO Alliance.
-    pub signer: Option<String>,
-    /// Directory of PEM files with further root certificates.
-    pub roots: Option<PathBuf>,
 }
 
 /// Role of an instance.
@@ -117,7 +103,7 @@ pub struct Settings {
     /// See [`KEYS`].
     pub data_dir: PathBuf,
     /// See [`KEYS`].
-    pub auth_secret: Option<AuthSecrets>,
+    pub auth_secret: Option<CookieSecrets>,
     /// See [`KEYS`].
     pub master_key: Option<MasterKeys>,
     /// See [`KEYS`].
@@ -139,7 +125,7 @@ pub struct Settings {
     /// See [`KEYS`]: for FREE, STANDARD and ENTERPRISE tenants.
     pub scim_rates: [NonZeroU32; 3],
     /// See [`KEYS`]: `attestation_…`.
-    pub makers: AuthenticatorMetadataFiles,
+    pub makers: TrustFiles,
     /// See [`KEYS`]: certificates and key.
     pub tls: Option<TlsFiles>,
     /// See [`KEYS`].
@@ -183,9 +169,14 @@ impl Settings {
         self.base_url.clone().unwrap_or_else(|| gate::server::default_base_url(scheme, self.bind))
     }
 
+    /// Returns `workers`, or its default.
+    pub(crate) fn workers(&self) -> usize {
+        self.workers.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
+    }
+
     /// Returns the master keys, newest first; empty if none is set.
-    pub(crate) fn master_keys(&self) -> kernel::MasterKeys {
-        self.master_key.as_ref().map(|keys| keys.newest_first().clone()).unwrap_or_default()
+    pub(crate) fn master_keys(&self) -> MasterKeys {
+        self.master_key.clone().unwrap_or_default()
     }
 }
 
@@ -251,10 +242,9 @@ impl Raw {
 
     fn password_cost(&self) -> Result<Cost, Error> {
         let Some(text) = self.text("password_cost") else { return Ok(Cost::USUAL) };
-        let numbers: Vec<u32> = text.split(',').filter_map(|word| word.trim().parse().ok()).collect();
-        match numbers[..] {
-            [memory_kib @ 64..=4_194_304, passes @ 1..=100, lanes @ 1..=8]
-                if text.split(',').count() == 3 && memory_kib >= 8 * lanes =>
+        match numbers(text) {
+            Some([memory_kib @ 64..=4_194_304, passes @ 1..=100, lanes @ 1..=8])
+                if memory_kib >= 8 * lanes =>
             {
                 Ok(Cost { memory_kib, passes, lanes })
             }
@@ -262,7 +252,7 @@ impl Raw {
         }
     }
 
-    fn authenticator_metadata(&self) -> Result<AuthenticatorMetadataFiles, Error> {
+    fn authenticator_metadata(&self) -> Result<TrustFiles, Error> {
         let path = |name| self.text(name).map(PathBuf::from);
         let metadata = path("attestation_metadata");
         let metadata_root = path("attestation_metadata_root");
@@ -273,7 +263,7 @@ impl Raw {
             ));
         }
         let signer = self.text("attestation_metadata_signer").map(str::to_owned);
-        Ok(AuthenticatorMetadataFiles { metadata, metadata_root, signer, roots: path("attestation_roots") })
+        Ok(TrustFiles { metadata, metadata_root, signer, roots: path("attestation_roots") })
     }
 
     fn tls(&self) -> Result<Option<TlsFiles>, Error> {
@@ -313,8 +303,7 @@ impl Raw {
 
     fn rates(&self, name: &str) -> Result<Option<[NonZeroU32; 3]>, Error> {
         let Some(text) = self.text(name) else { return Ok(None) };
-        let numbers: Vec<_> = text.split(',').filter_map(|word| word.trim().parse().ok()).collect();
-        let three = <[NonZeroU32; 3]>::try_from(numbers).ok().filter(|_| text.split(',').count() == 3);
+        let three: Option<[NonZeroU32; 3]> = numbers(text);
         let three = three.filter(|rates| rates.iter().all(|rate| rate.get() <= 1_000_000));
         let problem = "write three numbers from 1 to 1000000 such as 25,100,400";
         three.map(Some).ok_or_else(|| Error::of(name, problem))
@@ -328,42 +317,39 @@ impl Raw {
         }
     }
 
+    /// Parses the elements of a list, which `what` describes.
+    fn list<T, E>(
+        &self,
+        name: &str,
+        what: &str,
+        parse: impl Fn(&str) -> Result<T, E>,
+    ) -> Result<Vec<T>, Error> {
+        let words = self.text(name).unwrap_or_default().split(',').map(str::trim);
+        let problem = |word| Error::of(name, format!("{word} is not {what}"));
+        let words = words.filter(|word| !word.is_empty());
+        words.map(|word| parse(word).map_err(|_| problem(word))).collect()
+    }
+
     fn origins(&self, name: &str) -> Result<Vec<String>, Error> {
-        let words =
-            self.text(name).unwrap_or_default().split(',').map(str::trim).filter(|word| !word.is_empty());
-        let problem = |word: &str| {
-            Error::of(
-                name,
-                format!("{word} is not an origin without a final slash, such as https://app.example.com"),
-            )
-        };
-        words.map(|word| base_url(word).map_err(|_| problem(word))).collect()
+        let what = "an origin without a final slash, such as https://app.example.com";
+        self.list(name, what, base_url)
     }
 
     fn dns_servers(&self) -> Result<Vec<SocketAddr>, Error> {
-        const NAME: &str = "dns_servers";
-        let words =
-            self.text(NAME).unwrap_or_default().split(',').map(str::trim).filter(|word| !word.is_empty());
-        words
-            .map(|word| {
-                let bare = |_| word.parse::<IpAddr>().map(|address| SocketAddr::new(address, 53));
-                let problem = format!("{word} is not an address such as 10.0.0.53 or [::1]:5353");
-                word.parse::<SocketAddr>().or_else(bare).map_err(|_| Error::of(NAME, problem))
-            })
-            .collect()
+        self.list("dns_servers", "an address such as 10.0.0.53 or [::1]:5353", |word| {
+            word.parse().or_else(|_| word.parse().map(|address: IpAddr| SocketAddr::new(address, 53)))
+        })
     }
 
     fn ranges(&self, name: &str) -> Result<Vec<IpCidr>, Error> {
-        let words =
-            self.text(name).unwrap_or_default().split(',').map(str::trim).filter(|word| !word.is_empty());
-        words
-            .map(|word| {
-                let problem =
-                    |_| Error::of(name, format!("{word} is not an address or range such as 10.0.0.0/8"));
-                word.parse().map_err(problem)
-            })
-            .collect()
+        self.list(name, "an address or range such as 10.0.0.0/8", str::parse)
     }
+}
+
+/// Parses exactly `N` numbers that are separated by commas.
+fn numbers<T: FromStr, const N: usize>(text: &str) -> Option<[T; N]> {
+    let numbers: Result<Vec<T>, _> = text.split(',').map(|word| word.trim().parse()).collect();
+    numbers.ok()?.try_into().ok()
 }
 
 impl FromStr for LogFormat {

@@ -1,7 +1,7 @@
 //! Settings as text: reads the file and the variables.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
 };
 
@@ -111,6 +111,15 @@ impl Raw {
         self.0.get(name).map(|value| &value.source)
     }
 
+    /// Returns the files, apart from the configuration file, that secrets were read from.
+    pub(crate) fn secret_files(&self) -> BTreeSet<&Path> {
+        let files = SECRETS.iter().filter_map(|name| match self.source(name)? {
+            Source::Said => None,
+            Source::File(path) | Source::Kept(path) => Some(path.as_path()),
+        });
+        files.collect()
+    }
+
     /// Returns the text of a secret, for the command that changes it.
     pub(crate) fn secret(&self, name: &str) -> Option<&str> {
         self.text(name)
@@ -135,7 +144,7 @@ fn named(name: &str, value: String) -> Result<(&'static str, Value), Error> {
         let line = Secret::new(text.expose().trim().to_owned());
         return Ok((key, Value { text: line, source: Source::File(value.into()) }));
     }
-    let close = KEYS.iter().map(|key| (distance(key.name, name), key.name)).min();
+    let close = KEYS.iter().map(|key| (strsim::levenshtein(key.name, name), key.name)).min();
     let hint =
         close.filter(|(distance, _)| *distance <= 3).map(|(_, name)| format!(". Did you mean {name}?"));
     let hint = hint.unwrap_or_else(|| ". List settings with: gatehouse reference settings".into());
@@ -149,19 +158,4 @@ fn plain(value: toml::Value) -> Option<String> {
         toml::Value::Boolean(value) => Some(value.to_string()),
         _ => None,
     }
-}
-
-/// Returns the Levenshtein distance of two words.
-fn distance(left: &str, right: &str) -> usize {
-    let right: Vec<char> = right.chars().collect();
-    let mut row: Vec<usize> = (0..=right.len()).collect();
-    for (i, a) in left.chars().enumerate() {
-        let mut next = vec![i + 1];
-        for ((b, above), diagonal) in right.iter().zip(row.iter().skip(1)).zip(&row) {
-            let before = next.last().copied().unwrap_or_default();
-            next.push((above + 1).min(before + 1).min(diagonal + usize::from(a != *b)));
-        }
-        row = next;
-    }
-    row.last().copied().unwrap_or_default()
 }

@@ -3,5 +3,4 @@
 pub(crate) mod deliveries;
 pub(crate) mod domains;
 pub(crate) mod saml;
-mod seal_backlog;
 pub(crate) mod sealer;

@@ -1,26 +1,32 @@
 //! The tamper-evident log: a Merkle tree over the hashes of the audit entries (RFC 6962 §2.1) with signed roots.
 //!
 //! An entry is hashed when it is written and sealed shortly after ([`seal`]): it gets its position in the log, and a
-//! checkpoint over all entries is signed. An entry without a valid MAC is not sealed. From then on, changing,
+//! checkpoint over all entries is signed. An entry without a valid MAC is not sealed. A [`Sealer`]
+//! does this for all tenants. From then on, changing,
 //! removing, inserting or reordering entries without the key is detected ([`verify`]). Anyone can be given a proof
 //! that an entry is in the log ([`inclusion`]) and that a later log extends an earlier one ([`consistency`]). Entries past
 //! their retention are purged without breaking the proofs of the others ([`plan_purge`]).
 
+mod backlog;
 mod checkpoint;
 mod finding;
 mod merkle;
+mod observer;
 mod offline;
 mod proof;
 mod purge;
 mod removal;
 mod retention;
 mod seal;
+mod sealer;
 mod statement;
 mod verify;
 
+pub use backlog::LONG_UNSEALED;
 pub use checkpoint::{Checkpoint, CheckpointKey, CheckpointKeys};
 pub use finding::{Finding, Verified};
 pub use merkle::{Frontier, GROUP, Hash, NodePosition, verify_consistency, verify_inclusion};
+pub use observer::SealObserver;
 pub use offline::{VerifiedExport, exported_tenant, verify_export};
 pub use proof::{Nodes, consistency, inclusion};
 pub use purge::{
@@ -28,11 +34,15 @@ pub use purge::{
 };
 pub use removal::{Removable, is_covered, newest_removal, removable, root_before};
 pub use retention::RetentionSettings;
-pub use seal::{AT_ONCE, Batch, Lease, LockedLog, SealPolicy, SealProgress, Sealed, Unsealed, seal};
+pub use seal::{
+    AT_ONCE, Batch, Lease, LockedLog, SealPolicy, SealProgress, SealRules, Sealed, Unsealed, UnsealedLog,
+    seal,
+};
+pub use sealer::Sealer;
 pub use statement::{MacStart, Removal, Retention, Statement};
 pub use verify::{SealedRow, VerifyKeys, verify};
 
 pub use crate::{
     error::{ExportError, NoteError},
-    store::{RetentionStore, SealStore, TreeStore, VerifyStore},
+    store::{RetentionStore, SealQueue, SealStore, TreeStore, VerifyStore},
 };

@@ -1,5 +1,7 @@
 //! Sealing, which gives entries their positions in the log.
 
+use std::sync::Arc;
+
 use crate::store::SealStore;
 use kernel::{StoreError, StoreResult, TenantId, Timestamp};
 
@@ -25,6 +27,17 @@ pub struct Unsealed {
     pub leaf: Option<Hash>,
     /// The MAC stored with the entry.
     pub mac: Option<EntryMac>,
+}
+
+/// A tenant with unsealed entries.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnsealedLog {
+    /// The tenant.
+    pub tenant: TenantId,
+    /// The first unsealed entry by id.
+    pub first: String,
+    /// The current lease: its owner and its end.
+    pub lease: Option<(String, Timestamp)>,
 }
 
 /// A sealed entry.
@@ -93,6 +106,25 @@ pub struct SealPolicy<'k> {
     /// Whether to seal entries without a MAC, which older versions wrote. Entries with an invalid MAC are never
     /// sealed.
     pub accepts_missing_macs: bool,
+}
+
+/// The keys and rules for sealing, kept by a unit of work.
+#[derive(Debug, Clone)]
+pub struct SealRules {
+    /// See [`SealPolicy::checkpoints`].
+    pub checkpoints: Arc<CheckpointKeys>,
+    /// See [`SealPolicy::entries`].
+    pub entries: EntryKeys,
+    /// See [`SealPolicy::accepts_missing_macs`].
+    pub accepts_missing_macs: bool,
+}
+
+impl SealRules {
+    /// Returns the rules as [`seal`] needs them.
+    pub fn policy(&self) -> SealPolicy<'_> {
+        let Self { checkpoints, entries, accepts_missing_macs } = self;
+        SealPolicy { checkpoints, entries, accepts_missing_macs: *accepts_missing_macs }
+    }
 }
 
 /// The result of one call of [`seal`].

@@ -7,6 +7,7 @@ use audit::{
     StoredEntry, Unaudited,
     log::{
         Batch, Checkpoint, Frontier, Hash, Lease, LockedLog, NodePosition, SealStore, TreeStore, Unsealed,
+        UnsealedLog,
     },
 };
 use chrono::NaiveDateTime;
@@ -62,17 +63,6 @@ impl LogRow {
         Frontier::restore(size, &self.frontier)
             .ok_or_else(|| corrupt("audit_logs.frontier", "does not match the size of the log"))
     }
-}
-
-/// A tenant with unsealed entries.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UnsealedLog {
-    /// The tenant.
-    pub tenant: TenantId,
-    /// The first unsealed entry by id.
-    pub first: String,
-    /// The current lease: its owner and its end.
-    pub lease: Option<(String, Timestamp)>,
 }
 
 /// Id, leaf hash, and the MAC's key id and tag. Nothing here is trusted: it may have been altered in the database.

@@ -7,5 +7,6 @@ pub(crate) mod export;
 pub(crate) mod log;
 pub(crate) mod query;
 pub(crate) mod retention;
+pub(crate) mod seal_queue;
 pub(crate) mod triggers;
 pub(crate) mod verify;

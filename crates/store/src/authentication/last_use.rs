@@ -1,14 +1,15 @@
 //! Records the last use of credentials, and purges expired rows.
 
-use audit::Unaudited;
-use std::net::IpAddr;
+use std::{net::IpAddr, sync::Arc};
+
+use audit::{Audited, Unaudited};
 
 use diesel::{dsl, prelude::*};
 use diesel_async::RunQueryDsl;
-use kernel::{StoreResult, Timestamp};
+use kernel::{Actor, Ctx, Env, StoreError, StoreResult, TenantId, Timestamp};
 
 use crate::{
-    Tx,
+    Store, Tx,
     db::change_unaudited,
     prepared::Prepared,
     schema::{
@@ -90,5 +91,18 @@ impl Tx {
         let links = links::table.filter(links::created_at.lt(now.plus_millis(-100 * hour).naive()));
         change_unaudited!(self, Unaudited::LookedAfter, c => dsl::delete(links).execute(c).await)?;
         Ok(())
+    }
+}
+
+impl Store {
+    /// Purges the rows of all tenants that [`Tx::purge_expired`] names, in a unit of work of its own.
+    pub async fn purge_expired(&self, env: &Arc<dyn Env>) -> StoreResult<()> {
+        let nobody = TenantId::new(&**env);
+        let ctx = Ctx::new(Arc::clone(env), nobody, Actor::system("tidy"));
+        let work = async |ctx: &Ctx, tx: &mut Tx| {
+            tx.purge_expired(ctx.now).await?;
+            Ok::<_, StoreError>(Audited::without((), Unaudited::AttemptCounted))
+        };
+        self.write(ctx, work).await
     }
 }

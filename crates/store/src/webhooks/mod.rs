@@ -3,17 +3,30 @@
 mod checkpoints;
 mod deliveries;
 mod delivery_row;
+mod dispatch_queue;
 mod fan_out;
 mod history;
 mod queue;
 mod record;
 mod retry;
 mod subscriptions;
+mod upkeep;
+
+use std::sync::Arc;
+
+use kernel::{Actor, Ctx, Env, TenantId};
 
 pub(crate) use self::delivery_row::{DeliveryRow, insert_delivery};
 pub(crate) use self::fan_out::{DeliveredRow, FanOut, WokenSubscriptions};
 pub use self::{
     deliveries::{Delivered, DeliveryStatus, event_payload},
+    dispatch_queue::DispatchQueue,
     history::{HourOfDeliveries, MAX_REPLAYED, PastEvent, ReplaySummary},
     queue::{PendingSubscription, Retries},
+    upkeep::WebhookUpkeep,
 };
+
+/// Creates the context of a unit of work for deliveries.
+fn ctx(env: &Arc<dyn Env>, tenant: &TenantId) -> Ctx {
+    Ctx::new(Arc::clone(env), tenant.clone(), Actor::system("webhooks"))
+}

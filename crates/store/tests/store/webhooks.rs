@@ -1,12 +1,14 @@
 //! Deliveries on both databases: created with their change, leased by one dispatcher, recorded once.
 
+use std::sync::Arc;
+
 use ::webhooks::{
-    Attempt, AttemptError, Batch, Key, Lease, LeaseOutcome, NextAttempt, Outcome, Report, SecretKeys,
-    Subscription, SubscriptionId, client::AddressGuard,
+    Attempt, AttemptError, Batch, DisabledReason, Key, Lease, LeaseOutcome, NextAttempt, Outcome, Queue,
+    Report, SecretKeys, Subscription, SubscriptionId, client::AddressGuard,
 };
 use audit::{Audited, Unaudited};
 use kernel::{Ctx, Id, MasterKeys, Secret, StoreError, Timestamp};
-use store::{DeliveryStatus, Tx};
+use store::{DeliveryStatus, DispatchQueue, Tx, WebhookUpkeep};
 
 use crate::support::{World, on_both};
 
@@ -198,6 +200,33 @@ async fn outcomes_of_subscriptions_are_independent() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn queue_has_one_owner_and_reports_what_it_disabled() {
+    on_both(async |world| {
+        let one = subscribe(&world, "ACCOUNT_USER_*").await;
+        happens(&world).await;
+        let queue = DispatchQueue::new(Arc::new(world.reopened()), world.env.clone());
+        let key = Key { tenant: world.ctx().tenant, subscription: one.id.clone() };
+        let only = std::slice::from_ref(&key);
+        let [mine, theirs] = ["a", "b"].map(|owner| lease(&world, owner));
+        assert_eq!(queue.due(&mine).await.unwrap(), only);
+        let taken = queue.take(&key, &mine, false, 10).await.unwrap();
+        let LeaseOutcome::Ours { fresh, .. } = taken else { panic!("{taken:?}") };
+        assert_eq!(queue.due(&theirs).await.unwrap(), []);
+        assert_eq!(queue.take(&key, &theirs, false, 10).await.unwrap(), LeaseOutcome::Elsewhere);
+        queue.release(only, "a", mine.now).await.unwrap();
+        assert_eq!(queue.due(&theirs).await.unwrap(), only);
+        let disabled = vec![(one.id.clone(), DisabledReason::Gone)];
+        let reports = vec![(one.id.clone(), report(&world, &fresh[0], 410, None))];
+        let batch =
+            Batch { tenant: key.tenant, reports, failing_since: Vec::new(), disabled: disabled.clone() };
+        assert_eq!(queue.record(&batch).await.unwrap(), disabled);
+        assert_eq!(queue.record(&batch).await.unwrap(), [], "it is disabled already");
+        assert_eq!(queue.due(&theirs).await.unwrap(), []);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn filters_are_expanded_again_after_an_upgrade() {
     on_both(async |world| {
         let one = subscribe(&world, "*").await;
@@ -212,12 +241,8 @@ async fn filters_are_expanded_again_after_an_upgrade() {
             world.store.across(look).await.unwrap()
         };
         assert_eq!(next().await, Some(world.ctx().tenant));
-        // As the server's background worker does it: nothing changes for users, so it needs no entry.
-        let work = async |_: &Ctx, tx: &mut Tx| {
-            tx.route_again().await?;
-            Ok::<_, StoreError>(Audited::without((), Unaudited::Delivered))
-        };
-        world.store.write(world.ctx(), work).await.unwrap();
+        let upkeep = WebhookUpkeep::new(Arc::new(world.reopened()), world.env.clone());
+        upkeep.expand_filters().await.unwrap();
         assert_eq!(next().await, None);
         happens(&world).await;
         assert_eq!(deliveries(&world, &one).await.len(), before + 1);

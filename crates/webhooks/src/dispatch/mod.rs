@@ -21,13 +21,18 @@ use tokio::{
 pub use self::{
     board::Limits,
     http::{HttpDeliver, sent},
-    queue::{Batch, Deliverer, DispatchObserver, Key, Lease, LeaseOutcome, Receiver, Wakeups},
+    queue::{
+        Batch, Deliverer, DisabledSubscription, DispatchObserver, Key, Lease, LeaseOutcome, Receiver, Wakeups,
+    },
 };
 use self::{
     board::{Schedule, SendInProgress},
     reports::Reports,
 };
-use crate::delivery::{Attempt, Outcome};
+use crate::{
+    delivery::{Attempt, Outcome},
+    subscription::SubscriptionId,
+};
 
 /// How often storage is polled for deliveries without a notification.
 const EVERY: Duration = Duration::from_secs(1);
@@ -71,7 +76,7 @@ enum Message {
     Due(StoreResult<Vec<Key>>),
     Taken { key: Key, most: usize, lease_until: Option<Timestamp>, taken: StoreResult<LeaseOutcome> },
     Done { key: Key, attempt: Attempt, outcome: Outcome, attempted_at: Timestamp },
-    Recorded(Batch, StoreResult<()>),
+    Recorded(Batch, StoreResult<Vec<DisabledSubscription>>),
 }
 
 /// A running dispatcher.
@@ -254,11 +259,17 @@ impl RunningDispatcher {
                 self.parts.seen.attempted(&key, &done.report);
             }
             Message::Recorded(batch, result) => match result {
-                Ok(()) => {
+                Ok(disabled) => {
                     self.reports.recorded(&batch.tenant);
+                    let key = |subscription: &SubscriptionId| Key {
+                        tenant: batch.tenant.clone(),
+                        subscription: subscription.clone(),
+                    };
                     for (subscription, report) in &batch.reports {
-                        let key = Key { tenant: batch.tenant.clone(), subscription: subscription.clone() };
-                        self.board.recorded(&key, &report.attempt.id, now);
+                        self.board.recorded(&key(subscription), &report.attempt.id, now);
+                    }
+                    for (subscription, reason) in disabled {
+                        self.parts.seen.disabled(&key(&subscription), reason);
                     }
                 }
                 Err(error) => {

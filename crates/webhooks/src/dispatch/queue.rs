@@ -76,6 +76,9 @@ pub enum LeaseOutcome {
     },
 }
 
+/// A subscription that is disabled because of its outcomes.
+pub type DisabledSubscription = (SubscriptionId, DisabledReason);
+
 /// The outcomes of some attempts of one tenant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Batch {
@@ -86,7 +89,7 @@ pub struct Batch {
     /// Changes of [`Receiver::failing_since`].
     pub failing_since: Vec<(SubscriptionId, Option<Timestamp>)>,
     /// Subscriptions to disable.
-    pub disabled: Vec<(SubscriptionId, DisabledReason)>,
+    pub disabled: Vec<DisabledSubscription>,
 }
 
 /// Signs and sends attempts.
@@ -106,6 +109,8 @@ pub trait DispatchObserver: Send + Sync + 'static {
     fn at_work(&self, _in_flight: usize, _subscriptions: usize) {}
     /// Nothing is sent to a subscription because its secret cannot be derived.
     fn unsigned(&self, _key: &Key, _error: &KeyError) {}
+    /// A subscription was disabled because of its outcomes.
+    fn disabled(&self, _key: &Key, _reason: DisabledReason) {}
     /// A storage operation failed.
     fn failed(&self, _doing: &'static str, _error: &StoreError) {}
     /// Another dispatcher may own a subscription that has a new delivery, or that has changed. Notify it.

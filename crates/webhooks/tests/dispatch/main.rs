@@ -70,6 +70,7 @@ async fn status_410_disables_until_enabled_again_and_keeps_pending_deliveries() 
     let mut store = world.queue.queue.of(&tenant);
     let gone = store.subscription(&key.subscription).await.unwrap().unwrap();
     assert_eq!((gone.enabled, gone.disabled_reason), (false, Some(DisabledReason::Gone)));
+    assert_eq!(*world.watcher.disabled.lock().unwrap(), [(key.clone(), DisabledReason::Gone)]);
     assert_eq!(world.pending(&key), 19);
     assert_eq!(world.publish(&tenant, 1).len(), 1);
     assert_eq!(world.pending(&key), 19, "the other events are not delivered to it");

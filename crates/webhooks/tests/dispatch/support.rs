@@ -14,9 +14,9 @@ use async_trait::async_trait;
 use kernel::{Actor, Ctx, Env, ManualEnv, MasterKeys, Secret, StoreError, StoreResult, TenantId, Timestamp};
 use tokio::time::Instant;
 use webhooks::{
-    Attempt, AttemptError, Batch, Deliverer, DispatchObserver, Dispatcher, Key, KeyError, Lease,
-    LeaseOutcome, Limits, MemoryQueue, New, Outcome, Queue, Receiver, SecretKeys, Signers, Wakeups,
-    client::AddressGuard,
+    Attempt, AttemptError, Batch, Deliverer, DisabledReason, DisabledSubscription, DispatchObserver,
+    Dispatcher, Key, KeyError, Lease, LeaseOutcome, Limits, MemoryQueue, New, Outcome, Queue, Receiver,
+    SecretKeys, Signers, Wakeups, client::AddressGuard,
 };
 
 /// An environment whose clock follows the runtime's paused clock.
@@ -148,7 +148,7 @@ impl Queue for Flaky {
         tokio::time::sleep(Duration::from_millis(3)).await;
         taken
     }
-    async fn record(&self, batch: &Batch) -> StoreResult<()> {
+    async fn record(&self, batch: &Batch) -> StoreResult<Vec<DisabledSubscription>> {
         self.up()?;
         self.queue.record(batch).await
     }
@@ -162,6 +162,7 @@ pub(crate) struct Watcher {
     pub(crate) unsigned: AtomicUsize,
     pub(crate) elsewhere: AtomicUsize,
     pub(crate) failed: AtomicUsize,
+    pub(crate) disabled: Mutex<Vec<(Key, DisabledReason)>>,
 }
 
 impl DispatchObserver for Watcher {
@@ -170,6 +171,9 @@ impl DispatchObserver for Watcher {
     }
     fn elsewhere(&self, _: &Key, _: bool) {
         self.elsewhere.fetch_add(1, Ordering::SeqCst);
+    }
+    fn disabled(&self, key: &Key, reason: DisabledReason) {
+        self.disabled.lock().unwrap().push((key.clone(), reason));
     }
     fn failed(&self, _: &'static str, _: &StoreError) {
         self.failed.fetch_add(1, Ordering::SeqCst);

@@ -138,13 +138,7 @@ strings! {
     DeliveryStatus = one_of(["PENDING", "SUCCEEDED", "FAILED"]);
     /// Why there was no response. `EVENT_DROPPED`: the event was purged.
     DeliveryError = one_of(
-        [
-            AttemptError::Timeout,
-            AttemptError::Connect,
-            AttemptError::Tls,
-            AttemptError::Blocked,
-            AttemptError::EventDropped,
-        ]
+        AttemptError::ALL
         .map(AttemptError::as_str)
     );
     /// Why there was no response.

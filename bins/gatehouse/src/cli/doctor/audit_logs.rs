@@ -2,10 +2,10 @@
 
 use audit::{
     EntryKeys,
-    log::{AT_ONCE, SealStore},
+    log::{AT_ONCE, LONG_UNSEALED, SealStore},
 };
 use kernel::{Env, StoreError, StoreResult, TenantId, Timestamp};
-use store::{Across, DatabaseUrl, Store, Tx};
+use store::{Across, Store, Tx};
 use tokio::time::timeout;
 
 use super::findings::{Findings, PATIENCE};
@@ -14,8 +14,6 @@ use crate::config::Settings;
 const CHECK: &str = "audit log";
 /// Tenants that are checked.
 const MAX_TENANTS: usize = 1000;
-/// Milliseconds after which an unsealed entry is a problem; a server seals within about a second.
-const LONG: i64 = 60_000;
 
 /// Unsealed entries.
 #[derive(Default)]
@@ -29,11 +27,7 @@ struct UnsealedEntries {
 pub(crate) async fn examine(findings: &mut Findings, settings: &Settings, env: &dyn Env) {
     let masters = settings.master_keys();
     let keys = EntryKeys::derive(&masters);
-    let there = match &settings.database_url {
-        DatabaseUrl::Sqlite(path) => path.exists(),
-        DatabaseUrl::Postgres(_) => true,
-    };
-    if !there || keys.is_empty() {
+    if !settings.database_url.may_exist() || keys.is_empty() {
         return;
     }
     let Ok(store) = Store::open(&settings.database_url, 1, EntryKeys::none()) else { return };
@@ -50,7 +44,7 @@ pub(crate) async fn examine(findings: &mut Findings, settings: &Settings, env: &
         ),
     }
     let age = waiting.oldest.map_or(0, |oldest| env.now().unix_millis() - oldest.unix_millis());
-    if age > LONG {
+    if age > LONG_UNSEALED {
         findings.warn(
             CHECK,
             format!(

@@ -1,8 +1,5 @@
 //! Shared state of requests and deliveries.
 
-use std::sync::Arc;
-
-use kernel::{Actor, Ctx, Env, TenantId};
 use webhooks::client::{AddressGuard, Client, ClientSettings, SetupError};
 
 use crate::config::WebhookSettings;
@@ -37,9 +34,4 @@ impl Webhooks {
 fn client(settings: &WebhookSettings) -> Result<Client, SetupError> {
     let guard = AddressGuard::new(settings.allow_cidrs.clone(), settings.allow_http);
     Client::new(guard, ClientSettings::default())
-}
-
-/// Creates the context of a transaction for deliveries.
-pub(crate) fn ctx(env: &Arc<dyn Env>, tenant: &TenantId) -> Ctx {
-    Ctx::new(Arc::clone(env), tenant.clone(), Actor::system("webhooks"))
 }

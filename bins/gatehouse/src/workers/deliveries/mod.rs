@@ -5,25 +5,32 @@
 //! events without a notification within a second.
 
 mod area;
-mod jobs;
-mod queue;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use actix_web::web;
-use kernel::{Env, StoreError};
-use store::Store;
-use tokio::sync::Notify;
+use audit::{EventData, events::webhooks::WebhookDisabled};
+use gate::meter;
+use kernel::{Env, StoreError, StoreResult};
+use store::{DispatchQueue, Store, WebhookUpkeep};
+use tokio::{
+    sync::Notify,
+    time::{MissedTickBehavior, interval},
+};
 use webhooks::{
-    AttemptError, DispatchObserver, Dispatcher, HttpDeliver, Key, KeyError, Limits, Report, Wakeups,
+    DisabledReason, DispatchObserver, Dispatcher, HttpDeliver, Key, KeyError, Limits, Report, Wakeups,
 };
 
 pub(crate) use self::area::Webhooks;
-use self::queue::StoreQueue;
 use crate::{api::Site, area_metrics};
 
 /// Concurrent attempts of one tenant, as a multiple of those to one subscription.
 const OF_A_TENANT: usize = 16;
+
+/// Interval of the periodic jobs. Every round publishes checkpoints.
+const EVERY: Duration = Duration::from_mins(1);
+/// Expand filters and purge old attempts in every n-th round.
+const TIDY: u32 = 10;
 
 /// The delivery worker, with the periodic webhook jobs.
 pub(crate) struct Deliveries {
@@ -63,7 +70,7 @@ impl Deliveries {
             ..Limits::default()
         };
         let dispatcher = Dispatcher {
-            queue: Arc::new(StoreQueue::new(Arc::clone(&self.store), Arc::clone(&self.env))),
+            queue: Arc::new(DispatchQueue::new(Arc::clone(&self.store), Arc::clone(&self.env))),
             deliver: Arc::new(deliver),
             seen: Arc::new(DeliveryObserver { elsewhere: elsewhere.clone() }),
             env: Arc::clone(&self.env),
@@ -80,6 +87,28 @@ impl Deliveries {
         }
     }
 
+    /// Runs the periodic jobs until cancelled.
+    async fn run_jobs(&self) {
+        let upkeep = WebhookUpkeep::new(Arc::clone(&self.store), Arc::clone(&self.env));
+        let mut ticks = interval(EVERY);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut rounds = 0_u32;
+        loop {
+            ticks.tick().await;
+            log_problem("checkpoint events could not be published", upkeep.publish_checkpoints().await);
+            if rounds.is_multiple_of(TIDY) {
+                // After an upgrade, and again: an older instance that still runs may have expanded fewer filters.
+                log_problem(
+                    "event filters of webhooks could not be expanded again",
+                    upkeep.expand_filters().await,
+                );
+                let failed = |error: &StoreError| tracing::warn!(%error, "old deliveries of a webhook could not be purged");
+                log_problem("old deliveries could not be purged", upkeep.purge_expired(failed).await);
+            }
+            rounds = rounds.wrapping_add(1);
+        }
+    }
+
     /// Notifies delivering instances of commits on this instance, which does not deliver itself.
     pub(crate) async fn notify(&self) {
         self.store.relay(self.store.wakeups(), &Wakeups::default()).await;
@@ -91,9 +120,11 @@ impl Deliveries {
     }
 }
 
-/// Outcomes of an attempt, as labels of the metrics.
-pub(crate) const OUTCOMES: [&str; 7] =
-    ["succeeded", "refused", "timeout", "connect", "tls", "blocked", "event_dropped"];
+fn log_problem(problem: &'static str, done: StoreResult<()>) {
+    if let Err(error) = done {
+        tracing::warn!(%error, "{problem}");
+    }
+}
 
 /// Updates metrics and writes log lines.
 struct DeliveryObserver {
@@ -103,16 +134,7 @@ struct DeliveryObserver {
 impl DispatchObserver for DeliveryObserver {
     fn attempted(&self, key: &Key, report: &Report) {
         let outcome = &report.outcome;
-        let word = match (outcome.is_success(), outcome.error) {
-            (true, _) => "succeeded",
-            (false, Some(AttemptError::Timeout)) => "timeout",
-            (false, Some(AttemptError::Connect)) => "connect",
-            (false, Some(AttemptError::Tls)) => "tls",
-            (false, Some(AttemptError::Blocked)) => "blocked",
-            (false, Some(AttemptError::EventDropped)) => "event_dropped",
-            (false, None) => "refused",
-        };
-        area_metrics::attempted(word, outcome.duration_ms);
+        area_metrics::attempted(outcome.label(), outcome.duration_ms);
         let attempt = &report.attempt;
         if outcome.is_success() {
             tracing::debug!(
@@ -128,7 +150,7 @@ impl DispatchObserver for DeliveryObserver {
                 subscription = key.subscription.as_str(),
                 delivery = attempt.id.as_str(),
                 attempt = attempt.number,
-                outcome = word,
+                outcome = outcome.label(),
                 status = outcome.status,
                 next = report.next.as_ref().map(|next| next.at.to_string()),
                 "not delivered"
@@ -147,6 +169,16 @@ impl DispatchObserver for DeliveryObserver {
             tenant = key.tenant.as_str(),
             subscription = key.subscription.as_str(),
             "a webhook receives nothing, because its signing secret cannot be derived"
+        );
+    }
+
+    fn disabled(&self, key: &Key, reason: DisabledReason) {
+        meter::count_recorded(&[WebhookDisabled::CODE]);
+        tracing::warn!(
+            tenant = key.tenant.as_str(),
+            subscription = key.subscription.as_str(),
+            reason = reason.as_str(),
+            "a webhook was disabled"
         );
     }
 

@@ -107,7 +107,7 @@ pub(crate) async fn reset_user_factors(
     };
     let reset::FactorsReset { person, removed, revoked_tokens } = call.write(work).await?;
     if let (Some(mail), Some(email)) = (&call.site.mail, &person.email)
-        && let Err(error) = mail.send_factors_reset(email).await
+        && let Err(error) = mail.send(email, directory::Message::factors_reset()).await
     {
         // The reset succeeded, and the next sign-in reports it, too.
         tracing::warn!(%error, user = %person.id, "the email about a factor reset could not be sent");

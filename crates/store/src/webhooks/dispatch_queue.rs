@@ -1,18 +1,17 @@
-//! The delivery queue in the database.
+//! The queue that a dispatcher delivers from.
 
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex, PoisonError},
 };
 
+use ::webhooks::{Batch, DisabledSubscription, Key, Lease, LeaseOutcome, Queue};
 use async_trait::async_trait;
-use audit::{Audited, Event, EventData, Unaudited, events::webhooks::WebhookDisabled};
+use audit::{Audited, Event, Unaudited, events::webhooks::WebhookDisabled};
 use kernel::{Ctx, Env, StoreError, StoreResult, TenantId, Timestamp};
-use store::{Across, Store, Tx};
-use webhooks::{Batch, Key, Lease, LeaseOutcome, Queue};
 
-use super::area::ctx;
-use gate::meter;
+use super::ctx;
+use crate::{Across, Store, Tx};
 
 /// Maximum subscriptions with new events per poll.
 const AT_ONCE: usize = 500;
@@ -20,8 +19,8 @@ const AT_ONCE: usize = 500;
 /// Maximum subscriptions with due retries per poll.
 const RETRIES: i64 = 1_000;
 
-/// The queue of all tenants.
-pub(crate) struct StoreQueue {
+/// The delivery queue of all tenants in the database.
+pub struct DispatchQueue {
     store: Arc<Store>,
     env: Arc<dyn Env>,
     after: Mutex<ResumePoints>,
@@ -34,8 +33,9 @@ struct ResumePoints {
     retries: Option<(Timestamp, Key)>,
 }
 
-impl StoreQueue {
-    pub(crate) fn new(store: Arc<Store>, env: Arc<dyn Env>) -> Self {
+impl DispatchQueue {
+    /// Creates a queue that starts at the first tenant.
+    pub fn new(store: Arc<Store>, env: Arc<dyn Env>) -> Self {
         Self { store, env, after: Mutex::default() }
     }
 
@@ -45,7 +45,7 @@ impl StoreQueue {
 }
 
 #[async_trait]
-impl Queue for StoreQueue {
+impl Queue for DispatchQueue {
     async fn due(&self, lease: &Lease) -> StoreResult<Vec<Key>> {
         let ResumePoints { fresh: mut after, retries } = self.after();
         let look = async |across: &mut Across| across.with_retries(lease, retries.as_ref(), RETRIES).await;
@@ -82,12 +82,12 @@ impl Queue for StoreQueue {
         self.store.write(ctx(&self.env, &key.tenant), work).await
     }
 
-    async fn record(&self, batch: &Batch) -> StoreResult<()> {
+    async fn record(&self, batch: &Batch) -> StoreResult<Vec<DisabledSubscription>> {
         let kept = batch.clone();
         let work = async move |ctx: &Ctx, tx: &mut Tx| {
             let (mut events, mut disabled) = (Vec::new(), Vec::new());
             for (id, reason) in &kept.disabled {
-                if webhooks::disable(ctx, tx, id, *reason).await?.is_some() {
+                if ::webhooks::disable(ctx, tx, id, *reason).await?.is_some() {
                     let data = WebhookDisabled { reason: reason.as_str().to_owned() };
                     events.push(Event::new(id.as_str(), &data));
                     disabled.push((id.clone(), *reason));
@@ -96,16 +96,7 @@ impl Queue for StoreQueue {
             tx.record_webhooks(&kept).await?;
             Ok::<_, StoreError>(Audited::of_changes(disabled, events))
         };
-        for (id, reason) in self.store.write(ctx(&self.env, &batch.tenant), work).await? {
-            meter::count_recorded(&[WebhookDisabled::CODE]);
-            tracing::warn!(
-                tenant = batch.tenant.as_str(),
-                subscription = id.as_str(),
-                reason = reason.as_str(),
-                "a webhook was disabled"
-            );
-        }
-        Ok(())
+        self.store.write(ctx(&self.env, &batch.tenant), work).await
     }
 
     async fn release(&self, keys: &[Key], owner: &str, now: Timestamp) -> StoreResult<()> {

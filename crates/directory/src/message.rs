@@ -1,0 +1,56 @@
+//! Messages to users.
+
+use crate::LinkKind;
+
+/// A message by email.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Message {
+    /// The subject.
+    pub subject: &'static str,
+    /// The text, with a line break at the end.
+    pub text: String,
+}
+
+impl Message {
+    /// Writes the message with a link, which leads to `address`.
+    pub fn link(kind: LinkKind, address: &str) -> Self {
+        let (subject, first) = match kind {
+            LinkKind::Invitation => ("You are invited", "You have been invited to sign in."),
+            LinkKind::Reset => {
+                ("Set a new password", "An administrator has asked you to set a new password.")
+            }
+        };
+        let until = match kind.hours() {
+            1 => "one hour".to_owned(),
+            hours => format!("{hours} hours"),
+        };
+        let text = format!(
+            "{first}\n\nOpen this address to choose a password. It works once, within {until}:\n\n{address}\n\n\
+             If you did not expect this, tell your administrator and do not open it.\n"
+        );
+        Self { subject, text }
+    }
+
+    /// Writes the message that an administrator has removed the user's second factors.
+    pub fn factors_reset() -> Self {
+        let text = "An administrator has removed your second factors and recovery codes, and has signed you out \
+                    everywhere. Set up a new second factor when you sign in next.\n\n\
+                    If you did not expect this, tell your administrator.\n";
+        Self { subject: "Your second factors were removed", text: text.to_owned() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn message_with_a_link_states_how_long_it_works() {
+        for (kind, until) in
+            [(LinkKind::Invitation, "within 72 hours:"), (LinkKind::Reset, "within one hour:")]
+        {
+            let text = Message::link(kind, "https://gate.example/links#x").text;
+            assert!(text.contains(until) && text.contains("\n\nhttps://gate.example/links#x\n\n"), "{text}");
+        }
+    }
+}

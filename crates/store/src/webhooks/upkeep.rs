@@ -1,0 +1,99 @@
+//! Periodic work on the webhooks of all tenants.
+
+use std::{sync::Arc, time::Duration};
+
+use ::webhooks::Key;
+use audit::{Audited, Unaudited};
+use kernel::{Ctx, Env, StoreError, StoreResult, TenantId};
+
+use super::ctx;
+use crate::{Across, Store, Tx};
+
+/// Subscriptions per query.
+const AT_ONCE: i64 = 100;
+/// Pause between two purges of one subscription, so that other work is not delayed.
+const BREATH: Duration = Duration::from_millis(20);
+/// Minimum milliseconds between two published checkpoints of a log.
+const HOUR: i64 = 3_600_000;
+
+/// Periodic work on the webhooks of all tenants. Several instances may do it at the same time.
+pub struct WebhookUpkeep {
+    store: Arc<Store>,
+    env: Arc<dyn Env>,
+}
+
+impl WebhookUpkeep {
+    /// Creates the work over a database.
+    pub fn new(store: Arc<Store>, env: Arc<dyn Env>) -> Self {
+        Self { store, env }
+    }
+
+    /// Expands event filters again. An upgrade may add event types that existing filters match.
+    pub async fn expand_filters(&self) -> StoreResult<()> {
+        let mut after: Option<TenantId> = None;
+        loop {
+            let last = after.take();
+            let next = async move |across: &mut Across| across.next_to_route(last.as_ref()).await;
+            let Some(tenant) = self.store.across(next).await? else { return Ok(()) };
+            self.write(&tenant, async |_: &Ctx, tx: &mut Tx| tx.route_again().await).await?;
+            after = Some(tenant);
+        }
+    }
+
+    /// Publishes the newest checkpoints of audit logs that have grown, at most once an hour per log.
+    pub async fn publish_checkpoints(&self) -> StoreResult<()> {
+        let due_since = self.env.now().plus_millis(-HOUR);
+        let mut after: Option<TenantId> = None;
+        loop {
+            let last = after.take();
+            let next =
+                async move |across: &mut Across| across.next_to_publish(last.as_ref(), due_since).await;
+            let Some(tenant) = self.store.across(next).await? else { return Ok(()) };
+            let publish = async move |ctx: &Ctx, tx: &mut Tx| tx.publish_checkpoint(ctx, due_since).await;
+            self.write(&tenant, publish).await?;
+            after = Some(tenant);
+        }
+    }
+
+    /// Purges attempts older than 30 days, and removed subscriptions with their attempts. A subscription that cannot
+    /// be purged is passed to `failed`, and the others follow.
+    pub async fn purge_expired(&self, failed: impl Fn(&StoreError)) -> StoreResult<()> {
+        let mut after: Option<Key> = None;
+        loop {
+            let last = after.take();
+            let next = async move |across: &mut Across| across.webhooks_after(last.as_ref(), AT_ONCE).await;
+            let keys = self.store.across(next).await?;
+            for key in &keys {
+                if let Err(error) = self.purge(key).await {
+                    failed(&error);
+                }
+            }
+            let Some(last) = keys.into_iter().next_back() else { return Ok(()) };
+            after = Some(last);
+        }
+    }
+
+    /// Purges the expired attempts of one subscription in batches with pauses.
+    async fn purge(&self, key: &Key) -> StoreResult<()> {
+        loop {
+            let id = key.subscription.clone();
+            let purge = async move |ctx: &Ctx, tx: &mut Tx| tx.purge_deliveries(&id, ctx.now).await;
+            if !self.write(&key.tenant, purge).await? {
+                return Ok(());
+            }
+            tokio::time::sleep(BREATH).await;
+        }
+    }
+
+    /// Runs a unit of work that changes only deliveries.
+    async fn write<T: Send + 'static>(
+        &self,
+        tenant: &TenantId,
+        work: impl AsyncFnOnce(&Ctx, &mut Tx) -> StoreResult<T> + Send + 'static,
+    ) -> StoreResult<T> {
+        let work = async move |ctx: &Ctx, tx: &mut Tx| {
+            Ok::<_, StoreError>(Audited::without(work(ctx, tx).await?, Unaudited::Delivered))
+        };
+        self.store.write(ctx(&self.env, tenant), work).await
+    }
+}
