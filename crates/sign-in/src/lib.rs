@@ -35,6 +35,7 @@
 //! answers or ten minutes end a ticket, and the sign-in starts again from `Anonymous`.
 
 mod account;
+pub mod app_enrolment;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod device;
@@ -48,8 +49,12 @@ mod link;
 mod memory;
 mod network;
 mod outcome;
+pub mod own_password;
 mod passkey;
+pub mod passkey_enrolment;
 pub mod password;
+pub mod policy;
+pub mod recovery_codes;
 pub mod reset;
 mod second_factor;
 mod session;
@@ -74,6 +79,6 @@ pub use self::{
     second_factor::{SecondFactor, continue_session, find_ticket, resume, with_second_factor},
     session::StartedSession,
     state::{Requirements, State, Step, check_mode, next},
-    step_up::SecondFactors,
+    step_up::{SecondFactors, StepUpAnswer, audited},
     store::Storage,
 };

@@ -1,9 +1,9 @@
-//! Changes and resets of passwords and factors, and the links that set a password.
+//! Resets of passwords and factors, and the links that set a password.
 
 use audit::{
     Audited, Event,
     events::{
-        credentials::{FactorRemoved, PasswordChanged, PasswordResetStarted},
+        credentials::{FactorRemoved, PasswordResetStarted},
         pats::PatRevoked,
         sign_in::SessionsRevoked,
     },
@@ -11,10 +11,10 @@ use audit::{
 use credentials::{Factor, FactorStore};
 use directory::{Link, LinkKind, LinkStore, Person};
 use kernel::{Ctx, StoreResult, UserId};
-use sessions::{Session, SessionStore};
+use sessions::SessionStore;
 use tokens::{PatId, PatStore, RawToken, TokenKind};
 
-use crate::{error::Error, events::end_other_sessions, store::Storage};
+use crate::{error::Error, store::Storage};
 
 /// Notices that the user sees at the next sign-in.
 const PASSWORD_RESET: &str = "PASSWORD_RESET";
@@ -42,35 +42,6 @@ pub async fn revoke_tokens<S: PatStore>(ctx: &Ctx, store: &mut S, user: &UserId)
     let revoked = tokens::pat::revoke_all(ctx, store, user).await?;
     let event = |token: &PatId| Event::new(token.as_str(), &PatRevoked { user: user.to_string() });
     Ok(revoked.iter().map(event).collect())
-}
-
-/// The result of a user's password change.
-pub struct PasswordChange {
-    /// The number of revoked personal access tokens, if revocation was requested.
-    pub revoked_tokens: Option<usize>,
-    /// The audit events to record.
-    pub events: Vec<Event>,
-}
-
-/// Stores the hash of a user's new password and ends the user's other sessions. Personal access tokens stay valid
-/// unless their revocation is requested.
-pub async fn change_password<S: Storage>(
-    ctx: &Ctx,
-    store: &mut S,
-    session: &Session,
-    hash: &str,
-    and_revoke_tokens: bool,
-) -> Result<PasswordChange, Error> {
-    store.set_password(&session.user, hash, ctx.now).await?;
-    let mut events = vec![Event::new(session.user.as_str(), &PasswordChanged { by: "SELF" })];
-    events.extend(end_other_sessions(ctx, store, session, "PASSWORD_CHANGED").await?);
-    let mut revoked_tokens = None;
-    if and_revoke_tokens {
-        let revoked = revoke_tokens(ctx, store, &session.user).await?;
-        revoked_tokens = Some(revoked.len());
-        events.extend(revoked);
-    }
-    Ok(PasswordChange { revoked_tokens, events })
 }
 
 /// The result of a password reset.

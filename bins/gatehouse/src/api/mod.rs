@@ -25,10 +25,7 @@ pub(crate) use self::{
     document::Document,
     lockout::missing as missing_to_sign_in,
     me::tokens::created as pat_created,
-    settings::{
-        AttestationImpact, ProviderContext, ShownProvider, change_network_policy, change_policy,
-        check_policy, impact_of,
-    },
+    settings::{AttestationImpact, ProviderContext, ShownProvider, change_network_policy, impact_of},
 };
 pub(crate) use self::{
     call::{Answer, Call},
