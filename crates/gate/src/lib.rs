@@ -16,6 +16,7 @@ pub mod counters;
 pub mod errors;
 pub mod event_tally;
 pub mod file_watch;
+pub mod hashing;
 pub mod keys;
 pub mod last_uses;
 pub mod load;

@@ -53,6 +53,7 @@ pub mod own_password;
 mod passkey;
 pub mod passkey_enrolment;
 pub mod password;
+pub mod pats;
 pub mod policy;
 pub mod recovery_codes;
 pub mod reset;

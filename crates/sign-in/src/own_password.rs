@@ -9,9 +9,7 @@ use directory::Person;
 use kernel::{Ctx, Email};
 use sessions::Session;
 
-use crate::{
-    enrolment::check_fresh, error::Error, events::end_other_sessions, reset::revoke_tokens, store::Storage,
-};
+use crate::{enrolment::check_fresh, error::Error, events::end_other_sessions, pats, store::Storage};
 
 /// The user and the password before a change.
 pub struct CurrentPassword {
@@ -90,7 +88,7 @@ pub async fn change<S: Storage>(
     session: &Session,
     replacement: &PasswordReplacement,
 ) -> Result<PasswordChange, Error> {
-    let PasswordReplacement { compared, hash, revoke_tokens: and_revoke_tokens } = replacement;
+    let PasswordReplacement { compared, hash, revoke_tokens } = replacement;
     if store.password(&session.user).await? != *compared {
         return Err(Error::InvalidCredentials);
     }
@@ -98,8 +96,8 @@ pub async fn change<S: Storage>(
     let mut events = vec![Event::new(session.user.as_str(), &PasswordChanged { by: "SELF" })];
     events.extend(end_other_sessions(ctx, store, session, "PASSWORD_CHANGED").await?);
     let mut revoked_tokens = None;
-    if *and_revoke_tokens {
-        let revoked = revoke_tokens(ctx, store, &session.user).await?;
+    if *revoke_tokens {
+        let revoked = pats::revoke_all(ctx, store, &session.user).await?;
         revoked_tokens = Some(revoked.len());
         events.extend(revoked);
     }

@@ -4,7 +4,6 @@ use audit::{
     Audited, Event,
     events::{
         credentials::{FactorRemoved, PasswordResetStarted},
-        pats::PatRevoked,
         sign_in::SessionsRevoked,
     },
 };
@@ -12,9 +11,9 @@ use credentials::{Factor, FactorStore};
 use directory::{Link, LinkKind, LinkStore, Person};
 use kernel::{Ctx, StoreResult, UserId};
 use sessions::SessionStore;
-use tokens::{PatId, PatStore, RawToken, TokenKind};
+use tokens::{RawToken, TokenKind};
 
-use crate::{error::Error, store::Storage};
+use crate::{error::Error, pats, store::Storage};
 
 /// Notices that the user sees at the next sign-in.
 const PASSWORD_RESET: &str = "PASSWORD_RESET";
@@ -35,13 +34,6 @@ pub async fn issue_link<S: LinkStore>(
 /// Returns the URL that a user opens. The token is in the fragment, which no server, proxy or log sees.
 pub fn link_url(base_url: &str, link: &RawToken) -> String {
     format!("{base_url}/auth/login#link={}", link.expose())
-}
-
-/// Revokes all personal access tokens of a user. Returns an event for each.
-pub async fn revoke_tokens<S: PatStore>(ctx: &Ctx, store: &mut S, user: &UserId) -> StoreResult<Vec<Event>> {
-    let revoked = tokens::pat::revoke_all(ctx, store, user).await?;
-    let event = |token: &PatId| Event::new(token.as_str(), &PatRevoked { user: user.to_string() });
-    Ok(revoked.iter().map(event).collect())
 }
 
 /// The result of a password reset.
@@ -77,7 +69,7 @@ pub async fn reset_password<S: Storage>(
         store.add_notice(user, PASSWORD_RESET).await?;
     }
     let count = store.revoke_sessions(user, ctx.now, None).await?;
-    let revoked = revoke_tokens(ctx, store, user).await?;
+    let revoked = pats::revoke_all(ctx, store, user).await?;
     let mut events = vec![Event::new(user.as_str(), &PasswordResetStarted { sent })];
     if count > 0 {
         events.push(Event::new(user.as_str(), &SessionsRevoked { count, why: "RESET" }));
@@ -126,7 +118,7 @@ pub async fn reset_factors<S: Storage>(
     let removed = events.len();
     let count = SessionStore::revoke_sessions(store, user, ctx.now, None).await?;
     events.push(Event::new(user.as_str(), &SessionsRevoked { count, why: "RESET" }));
-    let revoked = revoke_tokens(ctx, store, user).await?;
+    let revoked = pats::revoke_all(ctx, store, user).await?;
     let revoked_tokens = revoked.len();
     events.extend(revoked);
     store.add_notice(user, FACTORS_RESET).await?;

@@ -24,7 +24,6 @@ pub(crate) use self::{
     attestation::known_as,
     document::Document,
     lockout::missing as missing_to_sign_in,
-    me::tokens::created as pat_created,
     settings::{AttestationImpact, ProviderContext, ShownProvider, change_network_policy, impact_of},
 };
 pub(crate) use self::{

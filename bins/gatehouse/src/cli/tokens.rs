@@ -15,10 +15,11 @@ use clap::Subcommand;
 use credentials::SignInStore;
 use kernel::{Email, Env};
 use serde_json::json;
+use sign_in::pats::created as pat_created;
 use tokens::{NewScimToken, PatId, PatStore, RawToken, ScimTokenId, Scope, pat::NewPat};
 
 use super::{operator::Operator, report::Report, report::Result};
-use crate::{api::pat_created, config::Raw};
+use crate::config::Raw;
 
 #[derive(Subcommand)]
 pub(crate) enum Command {

@@ -1,15 +1,13 @@
 //! `/api/me/tokens`: personal access tokens.
 
 use actix_web::{delete, get, post};
-use audit::{
-    Audited, Event,
-    events::pats::{PatCreated, PatRevoked},
-};
+use audit::Audited;
 use credentials::SignInPolicy;
 use directory::Role;
 use kernel::{Ctx, Timestamp};
 use serde::{Deserialize, Serialize};
 use sessions::ip_prefix;
+use sign_in::pats;
 use store::{Holder, Tx};
 use tokens::{Pat, PatId, PatStore, Scope, pat::NewPat};
 use utoipa::ToSchema;
@@ -151,9 +149,9 @@ pub(crate) async fn create_token(
             check_recent(ctx, tx, &session).await?;
         }
         let new = new.within(&store::pat_limits(&held.policy))?;
-        let (pat, raw) = tokens::pat::mint(ctx, tx, &held.person.id, new).await?;
+        let (pat, raw, event) = pats::mint(ctx, tx, &held.person.id, new).await?;
         let mut events = spending.events()?;
-        events.push(Event::new(pat.id.as_str(), &created(&pat)));
+        events.push(event);
         Ok::<_, Problem>(Audited::of_changes((pat, raw), events))
     };
     let (pat, raw) = call.write(work).await?;
@@ -170,15 +168,6 @@ fn check_administrator(holder: &Holder) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Returns the audit event of a new token.
-pub(crate) fn created(pat: &Pat) -> PatCreated {
-    PatCreated {
-        user: pat.user.to_string(),
-        scopes: pat.scopes.iter().map(ToString::to_string).collect(),
-        expires: pat.expires_at.is_some(),
-    }
-}
-
 /// Revoke one of your personal access tokens
 #[utoipa::path(
     security(("sessionCookie" = [])),
@@ -192,11 +181,6 @@ pub(crate) fn created(pat: &Pat) -> PatCreated {
 pub(crate) async fn revoke_token(call: Call<OwnAccount>) -> Answer {
     let id: PatId = call.id()?;
     let user = call.caller().session.user.clone();
-    let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        tokens::pat::revoke(ctx, tx, &user, &id).await?;
-        let event = Event::new(id.as_str(), &PatRevoked { user: user.to_string() });
-        Ok::<_, tokens::PatError>(Audited::new((), event))
-    };
-    call.write(work).await?;
+    call.write(async move |ctx: &Ctx, tx: &mut Tx| pats::revoke(ctx, tx, &user, &id).await).await?;
     Ok(answer(&Deleted { deleted: true }))
 }

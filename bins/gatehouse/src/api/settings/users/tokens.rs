@@ -1,8 +1,8 @@
 //! `/api/settings/users/{id}/tokens`: a user's personal access tokens, for administrators.
 
 use actix_web::{delete, get, web};
-use audit::{Audited, Event, events::pats::PatRevoked};
 use kernel::{Ctx, UserId};
+use sign_in::pats;
 use store::Tx;
 use tokens::{PatId, PatStore};
 
@@ -52,9 +52,7 @@ pub(crate) async fn revoke_user_token(
     let token: PatId = token.parse().map_err(|_| Problem::not_found())?;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let person = directory::find_person(tx, &id).await?;
-        tokens::pat::revoke(ctx, tx, &person.id, &token).await?;
-        let event = Event::new(token.as_str(), &PatRevoked { user: person.id.to_string() });
-        Ok::<_, Problem>(Audited::new((), event))
+        Ok::<_, Problem>(pats::revoke(ctx, tx, &person.id, &token).await?)
     };
     call.write(work).await?;
     Ok(answer(&Deleted { deleted: true }))
