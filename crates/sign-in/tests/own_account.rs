@@ -3,21 +3,22 @@
 use std::sync::Arc;
 
 use credentials::{
-    Aaguid, Attestation, FactorKind, FactorStore, Passkeys, PatPolicy, SignInMode, SignInPolicy, SignInStore,
-    TrustAnchors,
+    Aaguid, Attestation, Factor, FactorKind, FactorStore, Passkeys, PatPolicy, SignInMode, SignInPolicy,
+    SignInStore, TrustAnchors,
 };
 use directory::{NewPerson, Role};
 use kernel::{Actor, Ctx, Env, ManualEnv, Secret, TenantId};
 use serde_json::json;
-use sessions::{Method, NewSession, Session, Standing};
+use sessions::{Grace, GraceAct, GraceKind, Method, NewSession, Session, Standing};
 use sign_in::{
     Error, FactorName, MemoryStore, StepUpAnswer, TotpKeys, Verifiers, app_enrolment,
-    enrolment::{Enrolling, EnrolmentGround},
+    enrolment::{Enrolling, EnrolmentGround, has_grace_to_remove},
     lock_account,
     own_password::{self, CurrentPassword, PasswordReplacement, needs_step_up},
     passkey_enrolment::{self, RegistrationAnswer},
-    policy, recovery_codes,
+    pats, policy, recovery_codes,
 };
+use tokens::pat::NewPat;
 
 struct PlainKeys;
 
@@ -174,6 +175,36 @@ async fn registration_of_a_passkey_belongs_to_its_session_and_counts_once() {
     assert!(matches!(refused, Err(Error::MalformedCredential(_))));
     let refused = passkey_enrolment::verify(ctx, store, &verifiers, &makers, own, answer()).await;
     assert!(matches!(refused, Err(Error::TicketInvalid)), "the registration is consumed");
+}
+
+#[tokio::test]
+async fn session_begun_with_a_recovery_code_may_remove_only_an_older_factor() {
+    let mut desk = Desk::new().await;
+    let factor = desk.app().await.factor;
+    desk.wait(1);
+    let (mut session, now) = (desk.session.clone(), desk.ctx.now);
+    assert!(!has_grace_to_remove(&session, &factor, now), "the session has no grace");
+    session.grace = Some(Grace::new(GraceKind::Recovery, now));
+    assert!(has_grace_to_remove(&session, &factor, now));
+    let newer = Factor { created_at: now, ..factor.clone() };
+    assert!(!has_grace_to_remove(&session, &newer, now));
+    session.consume(GraceAct::Remove);
+    assert!(!has_grace_to_remove(&session, &factor, now), "the grace is used up");
+}
+
+#[tokio::test]
+async fn tokens_are_revoked_with_an_audit_entry() {
+    let mut desk = Desk::new().await;
+    let user = desk.session.user.clone();
+    let scopes = vec![tokens::Scope::ReadProfile];
+    let new = NewPat { name: "CI".into(), scopes, expires_in_days: None };
+    assert!(!new.is_administrative() && !new.writes());
+    let (pat, _, event) = pats::mint(&desk.ctx, &mut desk.store, &user, new).await.unwrap();
+    assert_eq!((event.code, event.resource_id.as_str()), ("ACCOUNT_PAT_CREATED", pat.id.as_str()));
+    let revoked = pats::revoke(&desk.ctx, &mut desk.store, &user, &pat.id).await.unwrap();
+    assert_eq!(revoked.into_parts().1[0].code, "ACCOUNT_PAT_REVOKED");
+    assert!(pats::revoke(&desk.ctx, &mut desk.store, &user, &pat.id).await.is_err());
+    assert!(pats::revoke_all(&desk.ctx, &mut desk.store, &user).await.unwrap().is_empty());
 }
 
 #[tokio::test]

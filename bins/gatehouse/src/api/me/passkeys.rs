@@ -16,7 +16,7 @@ use utoipa::ToSchema;
 
 use super::{
     factors::{ShownFactor, enrolled},
-    locked::{Proof, finish_enrolment, leave_to_enrol, lock_to_enrol},
+    locked::{PermittedEnrolment, Proof, finish_enrolment, lock_to_enrol, permit_enrolment},
 };
 use crate::api::{Answer, Call, attestation, openapi::values};
 use gate::{
@@ -64,13 +64,12 @@ pub(crate) async fn begin_passkey(call: Call<SigningIn>, proof: Proof) -> Answer
     let signed = call.caller().clone();
     let site = call.site.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let enrolling = lock_to_enrol(tx, &signed).await?;
-        let factors = tx.factors(&enrolling.session.user).await?;
-        let (leave, events) = leave_to_enrol(ctx, tx, &enrolling, &factors, &proof).await?;
+        let permitted = permit_enrolment(ctx, tx, &signed, &proof).await?;
         let conveyance = attestation::conveyance(&tx.attestation_policy().await?);
         let verifiers = site.verifiers();
+        let PermittedEnrolment { enrolling, factors, ground, events } = permitted;
         let begun =
-            passkey_enrolment::begin(ctx, tx, &verifiers, &enrolling, &factors, leave, conveyance).await?;
+            passkey_enrolment::begin(ctx, tx, &verifiers, &enrolling, &factors, ground, conveyance).await?;
         let setup = PasskeySetup { challenge_id: begun.ticket.0, webauthn: begun.options };
         Ok::<_, Problem>(Audited::of_changes(setup, events))
     };

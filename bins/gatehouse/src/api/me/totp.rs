@@ -2,7 +2,7 @@
 
 use actix_web::post;
 use audit::Audited;
-use credentials::{FactorId, FactorStore, totp};
+use credentials::{FactorId, totp};
 use kernel::Ctx;
 use serde::{Deserialize, Serialize};
 use sign_in::{
@@ -15,7 +15,7 @@ use utoipa::ToSchema;
 
 use super::{
     factors::{ShownFactor, enrolled},
-    locked::{Proof, finish_enrolment, leave_to_enrol, lock_to_enrol},
+    locked::{PermittedEnrolment, Proof, finish_enrolment, lock_to_enrol, permit_enrolment},
 };
 use crate::api::{Answer, Call, auth::NAME};
 use gate::{
@@ -62,10 +62,9 @@ pub(crate) async fn begin_totp(call: Call<SigningIn>, proof: Proof) -> Answer {
     let signed = call.caller().clone();
     let site = call.site.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let enrolling = lock_to_enrol(tx, &signed).await?;
-        let factors = tx.factors(&enrolling.session.user).await?;
-        let (leave, events) = leave_to_enrol(ctx, tx, &enrolling, &factors, &proof).await?;
-        let app = app_enrolment::begin(ctx, tx, &site.verifiers(), &enrolling, leave).await?;
+        let PermittedEnrolment { enrolling, ground, events, .. } =
+            permit_enrolment(ctx, tx, &signed, &proof).await?;
+        let app = app_enrolment::begin(ctx, tx, &site.verifiers(), &enrolling, ground).await?;
         let setup = TotpSetup::new(&app, enrolling.account.person.account())?;
         Ok::<_, Problem>(Audited::of_changes(setup, events))
     };
