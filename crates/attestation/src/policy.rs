@@ -94,6 +94,17 @@ impl Reason {
             Self::PlatformAuthenticatorDenied => "PLATFORM_AUTHENTICATOR_DENIED",
         }
     }
+
+    /// Returns what the user whose authenticator is refused needs to know.
+    pub fn explanation(self) -> &'static str {
+        match self {
+            Self::AllowlistNoMatch => "this tenant does not allow this authenticator model",
+            Self::SyncedPasskeyDenied => "this tenant does not allow synced passkeys",
+            Self::PlatformAuthenticatorDenied => {
+                "this tenant does not allow authenticators built into a device"
+            }
+        }
+    }
 }
 
 impl Verdict {

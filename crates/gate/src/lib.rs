@@ -17,6 +17,7 @@ pub mod errors;
 pub mod event_tally;
 pub mod file_draft;
 pub mod file_watch;
+pub mod hashing;
 pub mod key_ring;
 pub mod keys;
 pub mod last_uses;

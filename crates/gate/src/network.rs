@@ -44,18 +44,17 @@ impl Networks {
         store: &Store,
         ctx: &Ctx,
         mark: NetworkMark,
-        surface: Surface,
         who: &DeniedCaller<'_>,
     ) -> Result<(), Problem> {
         // Returns early if the policy does not apply, to keep the future of every request small.
-        if !mark.settings.looks_at(surface) {
+        if !mark.settings.looks_at(who.surface) {
             return Ok(());
         }
         let ready = match self.0.get(&ctx.tenant).filter(|ready| ready.version == mark.version) {
             Some(ready) => ready,
             None => Box::pin(self.read(store, &ctx.tenant, mark)).await?,
         };
-        decided(&ready.policy, ctx, surface, who)
+        decided(&ready.policy, ctx, who)
     }
 
     async fn read(
@@ -79,6 +78,8 @@ impl Networks {
 
 /// The caller, as recorded in the audit event of a blocked request.
 pub(crate) struct DeniedCaller<'a> {
+    /// What the caller wants to use.
+    pub(crate) surface: Surface,
     /// The id of the user or token.
     pub(crate) id: &'a str,
     /// Whether the administrators' bypass applies.
@@ -86,8 +87,8 @@ pub(crate) struct DeniedCaller<'a> {
 }
 
 impl<'a> DeniedCaller<'a> {
-    pub(crate) fn of(holder: &'a Holder) -> Self {
-        Self { id: holder.user.as_str(), admin: holder.role == Role::Admin }
+    pub(crate) fn of(holder: &'a Holder, surface: Surface) -> Self {
+        Self { surface, id: holder.user.as_str(), admin: holder.role == Role::Admin }
     }
 }
 
@@ -96,23 +97,25 @@ pub(crate) async fn decide_again(
     ctx: &Ctx,
     tx: &mut Tx,
     mark: NetworkMark,
-    surface: Surface,
     who: &DeniedCaller<'_>,
 ) -> Result<(), Problem> {
-    if !mark.settings.looks_at(surface) {
+    if !mark.settings.looks_at(who.surface) {
         return Ok(());
     }
     let policy = Policy::new(mark.settings, &tx.network_rules().await?);
-    decided(&policy, ctx, surface, who)
+    decided(&policy, ctx, who)
 }
 
-fn decided(policy: &Policy, ctx: &Ctx, surface: Surface, who: &DeniedCaller<'_>) -> Result<(), Problem> {
-    if policy.decide(ctx.ip, surface, who.admin).decision == Decision::Allow {
+fn decided(policy: &Policy, ctx: &Ctx, who: &DeniedCaller<'_>) -> Result<(), Problem> {
+    if policy.decide(ctx.ip, who.surface, who.admin).decision == Decision::Allow {
         return Ok(());
     }
-    meter::network_denied(surface.as_str());
-    let data =
-        NetworkPolicyBlocked { surface: surface.as_str(), credential: who.id.to_owned(), suppressed: None };
+    meter::network_denied(who.surface.as_str());
+    let data = NetworkPolicyBlocked {
+        surface: who.surface.as_str(),
+        credential: who.id.to_owned(),
+        suppressed: None,
+    };
     let event = Event::new(ctx.tenant.as_str(), &data);
     Err(blocked().with_event_as(ctx, event))
 }

@@ -1,6 +1,6 @@
 //! Group operations: create, read, list, replace, patch, delete.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use kernel::{Ctx, GroupId, UserId};
 
@@ -47,11 +47,24 @@ pub async fn list(
     store: &mut dyn GroupStore,
     query: &Query,
     members: bool,
-) -> Result<(ResourcePage<Group>, Vec<(GroupId, UserId)>), Error> {
+) -> Result<ResourcePage<(Group, Vec<UserId>)>, Error> {
     let found = store.find_groups(query).await?;
-    if !members || found.resources.is_empty() {
-        return Ok((found, Vec::new()));
+    let mut of: BTreeMap<GroupId, Vec<UserId>> = BTreeMap::new();
+    if members && !found.resources.is_empty() {
+        for (group, member) in members_of(store, &found).await? {
+            of.entry(group).or_default().push(member);
+        }
     }
+    Ok(found.map(|group| {
+        let members = of.remove(&group.id).unwrap_or_default();
+        (group, members)
+    }))
+}
+
+async fn members_of(
+    store: &mut dyn GroupStore,
+    found: &ResourcePage<Group>,
+) -> Result<Vec<(GroupId, UserId)>, Error> {
     let ids: Vec<_> = found.resources.iter().map(|group| group.id.clone()).collect();
     let limit = if ids.len() == 1 { u32::MAX } else { MAX_MEMBERSHIPS + 1 };
     let members = store.members(&ids, limit).await?;
@@ -62,7 +75,7 @@ pub async fn list(
         );
         return Err(Error::TooMany(problem));
     }
-    Ok((found, members))
+    Ok(members)
 }
 
 /// Replaces a group and its members (RFC 7644 §3.5.1).

@@ -35,6 +35,7 @@ mod params;
 mod patch;
 mod projection;
 pub mod schema;
+mod search;
 mod service;
 mod store;
 mod user;
@@ -50,6 +51,7 @@ pub use page::{DEFAULT_COUNT, MAX_COUNT, Page, Query, ResourcePage, Start, list_
 pub use params::Params;
 pub use patch::{MemberChanges, Patch, Target};
 pub use projection::{Projection, Selected};
+pub use search::{Search, SearchResult};
 pub use service::{Answer, Request, Service, service_provider_config};
 pub use store::{GroupStore, MAX_MEMBERSHIPS, MembersChanged, UserStore};
 pub use user::{EmailValue, Membership, User};

@@ -169,6 +169,12 @@ impl<T> ResourcePage<T> {
         Self { total: all.len() as u64, resources, more, cut: false }
     }
 
+    /// Converts the resources of the page.
+    pub fn map<U>(self, convert: impl FnMut(T) -> U) -> ResourcePage<U> {
+        let Self { total, resources, more, cut } = self;
+        ResourcePage { total, resources: resources.into_iter().map(convert).collect(), more, cut }
+    }
+
     /// Returns the cursor of the next page; `None` on the last page or if the query does not use cursors.
     pub fn next_cursor(&self, query: &Query, id: impl Fn(&T) -> &str) -> Option<String> {
         let last = self.resources.last().filter(|_| self.more)?;

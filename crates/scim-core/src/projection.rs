@@ -1,8 +1,12 @@
 //! Selection of the attributes to return (RFC 7644 §3.9).
 
+use kernel::UserId;
 use serde_json::{Map, Value};
 
-use crate::schema::{AttrPath, ResourceType, Returned, Schema, Type};
+use crate::{
+    Group, User,
+    schema::{AttrPath, ResourceType, Returned, Schema, Type},
+};
 
 /// The part of a resource that a client requested. Unknown names select nothing.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -71,6 +75,24 @@ impl Projection {
             Self::Only(selected) => only(members, selected),
             Self::Without(selected) => selected.iter().fold(members, without),
         })
+    }
+}
+
+impl Projection {
+    /// Serializes the selected attributes of a user.
+    pub fn write_user(&self, user: User, base: &str, out: &mut String) {
+        match self {
+            Self::All => user.write_json(base, out),
+            _ => out.push_str(&self.of(user.into_json(base)).to_string()),
+        }
+    }
+
+    /// Serializes the selected attributes of a group.
+    pub fn write_group(&self, group: &Group, members: &[UserId], base: &str, out: &mut String) {
+        match self {
+            Self::All => group.write_json(members, base, out),
+            _ => out.push_str(&self.of(group.to_json(members, base)).to_string()),
+        }
     }
 }
 

@@ -185,6 +185,20 @@ impl Session {
         self.not_after.map_or(oldest, |end| end.min(oldest))
     }
 
+    /// Records a use of the session. An unknown address or place leaves the last known one.
+    pub fn record_use(
+        &mut self,
+        now: Timestamp,
+        ip: Option<IpAddr>,
+        device_label: String,
+        location: Option<String>,
+    ) {
+        self.last_seen_at = now;
+        self.ip = ip.or(self.ip);
+        self.device_label = device_label;
+        self.location = location.or(self.location.take());
+    }
+
     /// Whether the user proved a second factor or a recovery code.
     pub fn has_second_factor(&self) -> bool {
         let second = [Method::Totp, Method::Passkey, Method::RecoveryCode];
@@ -227,5 +241,34 @@ mod tests {
         assert!(!grace.allows(GraceAct::Enrol, now.plus_millis(GRACE_MILLIS)));
         let first = Grace::new(GraceKind::FirstFactor, now);
         assert!(first.allows(GraceAct::GenerateCodes, now) && !first.allows(GraceAct::Remove, now));
+    }
+
+    #[test]
+    fn use_without_address_keeps_the_last_known_one() {
+        let now: Timestamp = "2026-01-01T00:00:00.000Z".parse().unwrap();
+        let ip = Some([203, 0, 113, 9].into());
+        let mut session = Session {
+            id: SessionId::new(&kernel::ManualEnv::at(now)),
+            user: UserId::new(&kernel::ManualEnv::at(now)),
+            created_at: now,
+            signed_in_at: now,
+            last_seen_at: now,
+            ip,
+            device_label: "Firefox".into(),
+            location: Some("Zürich, Switzerland".into()),
+            standing: Standing::Full,
+            methods: Vec::new(),
+            grace: None,
+            foreign: None,
+            not_after: None,
+            revoked_at: None,
+        };
+        let later = now.plus_millis(1);
+        session.record_use(later, None, "Chrome".into(), None);
+        assert_eq!((session.last_seen_at, session.ip), (later, ip));
+        assert_eq!(session.device_label, "Chrome");
+        assert_eq!(session.location.as_deref(), Some("Zürich, Switzerland"));
+        session.record_use(later, None, "Chrome".into(), Some("Bern, Switzerland".into()));
+        assert_eq!(session.location.as_deref(), Some("Bern, Switzerland"));
     }
 }

@@ -124,6 +124,12 @@ pub async fn may_enrol<S: Storage>(
     }
 }
 
+/// Returns whether a session that was started with a recovery code may remove this lost factor without a step-up.
+pub fn has_grace_to_remove(session: &Session, factor: &Factor, now: Timestamp) -> bool {
+    let is_older = session.grace.as_ref().is_some_and(|grace| factor.created_at < grace.since);
+    is_older && session.has_grace(GraceAct::Remove, now)
+}
+
 /// Refuses if the user already has [`MAX_FACTORS`] verified factors.
 pub fn check_room<'a>(factors: impl IntoIterator<Item = &'a Factor>) -> Result<(), Error> {
     let verified = factors.into_iter().filter(|factor| factor.is_verified()).count();

@@ -33,6 +33,12 @@ pub enum Error {
     /// A field of the request is malformed. The text names the field and what to send.
     #[error("{0}")]
     Malformed(&'static str),
+    /// The response of the authenticator is malformed.
+    #[error("credential: {0}")]
+    MalformedCredential(String),
+    /// A recovery code cannot prove a step-up.
+    #[error("a recovery code cannot be used for a step-up; use another factor")]
+    RecoveryCodeNotAccepted,
     /// The user was deleted or is disabled.
     #[error("This account is disabled. Ask an administrator of the tenant to enable it.")]
     AccountDisabled,

@@ -36,6 +36,7 @@
 
 mod account;
 pub mod administration;
+pub mod app_enrolment;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod device;
@@ -49,9 +50,13 @@ mod link;
 mod memory;
 mod network;
 mod outcome;
+pub mod own_password;
 mod passkey;
+pub mod passkey_enrolment;
 pub mod password;
 pub mod pats;
+pub mod policy;
+pub mod recovery_codes;
 pub mod reset;
 mod second_factor;
 mod session;
@@ -76,6 +81,6 @@ pub use self::{
     second_factor::{SecondFactor, continue_session, find_ticket, resume, with_second_factor},
     session::StartedSession,
     state::{Requirements, State, Step, check_mode, next},
-    step_up::SecondFactors,
+    step_up::{SecondFactors, StepUpAnswer, audited},
     store::Storage,
 };

@@ -1,20 +1,19 @@
-//! Changes and resets of passwords and factors, and the links that set a password.
+//! Resets of passwords and factors, and the links that set a password.
 
 use audit::{
     Audited, Event,
     events::{
-        credentials::{FactorRemoved, PasswordChanged, PasswordResetStarted},
-        pats::PatRevoked,
+        credentials::{FactorRemoved, PasswordResetStarted},
         sign_in::SessionsRevoked,
     },
 };
 use credentials::{Factor, FactorStore};
 use directory::{Link, LinkKind, LinkStore, Person};
 use kernel::{Ctx, StoreResult, UserId};
-use sessions::{Session, SessionStore};
-use tokens::{PatId, PatStore, RawToken, TokenKind};
+use sessions::SessionStore;
+use tokens::{RawToken, TokenKind};
 
-use crate::{error::Error, events::end_other_sessions, store::Storage};
+use crate::{error::Error, pats, store::Storage};
 
 /// Notices that the user sees at the next sign-in.
 const PASSWORD_RESET: &str = "PASSWORD_RESET";
@@ -35,42 +34,6 @@ pub async fn issue_link<S: LinkStore>(
 /// Returns the URL that a user opens. The token is in the fragment, which no server, proxy or log sees.
 pub fn link_url(base_url: &str, link: &RawToken) -> String {
     format!("{base_url}/auth/login#link={}", link.expose())
-}
-
-/// Revokes all personal access tokens of a user. Returns an event for each.
-pub async fn revoke_tokens<S: PatStore>(ctx: &Ctx, store: &mut S, user: &UserId) -> StoreResult<Vec<Event>> {
-    let revoked = tokens::pat::revoke_all(ctx, store, user).await?;
-    let event = |token: &PatId| Event::new(token.as_str(), &PatRevoked { user: user.to_string() });
-    Ok(revoked.iter().map(event).collect())
-}
-
-/// The result of a user's password change.
-pub struct PasswordChange {
-    /// The number of revoked personal access tokens, if revocation was requested.
-    pub revoked_tokens: Option<usize>,
-    /// The audit events to record.
-    pub events: Vec<Event>,
-}
-
-/// Stores the hash of a user's new password and ends the user's other sessions. Personal access tokens stay valid
-/// unless their revocation is requested.
-pub async fn change_password<S: Storage>(
-    ctx: &Ctx,
-    store: &mut S,
-    session: &Session,
-    hash: &str,
-    and_revoke_tokens: bool,
-) -> Result<PasswordChange, Error> {
-    store.set_password(&session.user, hash, ctx.now).await?;
-    let mut events = vec![Event::new(session.user.as_str(), &PasswordChanged { by: "SELF" })];
-    events.extend(end_other_sessions(ctx, store, session, "PASSWORD_CHANGED").await?);
-    let mut revoked_tokens = None;
-    if and_revoke_tokens {
-        let revoked = revoke_tokens(ctx, store, &session.user).await?;
-        revoked_tokens = Some(revoked.len());
-        events.extend(revoked);
-    }
-    Ok(PasswordChange { revoked_tokens, events })
 }
 
 /// The result of a password reset.
@@ -106,7 +69,7 @@ pub async fn reset_password<S: Storage>(
         store.add_notice(user, PASSWORD_RESET).await?;
     }
     let count = store.revoke_sessions(user, ctx.now, None).await?;
-    let revoked = revoke_tokens(ctx, store, user).await?;
+    let revoked = pats::revoke_all(ctx, store, user).await?;
     let mut events = vec![Event::new(user.as_str(), &PasswordResetStarted { sent })];
     if count > 0 {
         events.push(Event::new(user.as_str(), &SessionsRevoked { count, why: "RESET" }));
@@ -155,7 +118,7 @@ pub async fn reset_factors<S: Storage>(
     let removed = events.len();
     let count = SessionStore::revoke_sessions(store, user, ctx.now, None).await?;
     events.push(Event::new(user.as_str(), &SessionsRevoked { count, why: "RESET" }));
-    let revoked = revoke_tokens(ctx, store, user).await?;
+    let revoked = pats::revoke_all(ctx, store, user).await?;
     let revoked_tokens = revoked.len();
     events.extend(revoked);
     store.add_notice(user, FACTORS_RESET).await?;

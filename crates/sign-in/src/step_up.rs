@@ -1,10 +1,18 @@
 //! Step-ups accept the same factors as a sign-in.
 
 use async_trait::async_trait;
-use credentials::{Factor as Enrolled, FactorKind, FactorStore, Passkey};
-use kernel::{Ctx, StoreResult, UserId};
+use audit::{
+    Audited, Event,
+    events::step_up::{StepUpFailed, StepUpIssued},
+};
+use credentials::{
+    Assertion, Factor as Enrolled, FactorKind, FactorStore, Passkey,
+    attempts::{self, Limit},
+};
+use kernel::{Ctx, StoreResult, TenantId, UserId};
 use serde_json::Value;
-use stepup::{Answer, Ceremonies, Ceremony, Error, Factor};
+use sessions::Session;
+use stepup::{Answer, Ceremonies, Ceremony, Error, Factor, IssuedToken, Verified};
 use tokio::sync::OnceCell;
 
 use crate::{
@@ -33,6 +41,68 @@ impl<'a> SecondFactors<'a> {
             Ok(factors)
         };
         self.verified.get_or_try_init(read).await.map(Vec::as_slice)
+    }
+}
+
+/// A user's answer to a step-up challenge.
+#[derive(Debug, Clone)]
+pub struct StepUpAnswer {
+    /// The factor in the terms of a sign-in.
+    pub name: FactorName,
+    /// The factor in the terms of a step-up.
+    pub factor: Factor,
+    /// The code or assertion.
+    pub answer: Answer,
+}
+
+impl StepUpAnswer {
+    /// Reads the answer from the two optional members of a request. Recovery codes are not accepted.
+    pub fn new(
+        name: FactorName,
+        code: Option<String>,
+        credential: Option<Value>,
+    ) -> Result<Self, crate::Error> {
+        let answer = match FactorAnswer::new(name, code, credential)? {
+            FactorAnswer::Code(code) => Answer::Code(code),
+            FactorAnswer::Credential(credential) => {
+                let malformed = crate::Error::Malformed(
+                    "credential: send the authenticator's response (AuthenticationResponseJSON)",
+                );
+                Assertion::read(&credential).map_err(|_| malformed)?;
+                Answer::Credential(credential)
+            }
+        };
+        let factor = match name {
+            FactorName::Webauthn => Factor::Webauthn,
+            FactorName::Totp => Factor::Totp,
+            FactorName::RecoveryCode => return Err(crate::Error::RecoveryCodeNotAccepted),
+        };
+        Ok(Self { name, factor, answer })
+    }
+
+    /// Returns the rate limits that the answer counts against.
+    pub fn limits(&self, tenant: &TenantId, session: &Session, origin: &str) -> Vec<Limit> {
+        match self.name {
+            FactorName::Totp => attempts::step_up(session.id.as_str()),
+            other => other.limits(tenant, &session.user, origin),
+        }
+    }
+}
+
+/// Returns the token for a correct answer, with the audit entry for either outcome.
+pub fn audited(verified: Verified, user: &UserId, factor: Factor) -> Audited<Option<Box<IssuedToken>>> {
+    let factor = factor.as_str();
+    match verified {
+        Verified::Wrong(challenge) => {
+            let data = StepUpFailed { session: challenge.session, purpose: challenge.purpose, factor };
+            Audited::new(None, Event::new(user.as_str(), &data))
+        }
+        Verified::Right(granted) => {
+            let (session, purpose) = (granted.grant.session.clone(), granted.grant.purpose.clone());
+            let data = StepUpIssued { user: user.to_string(), session, purpose, factor };
+            let event = Event::new(granted.grant.id.as_str(), &data);
+            Audited::new(Some(granted), event)
+        }
     }
 }
 

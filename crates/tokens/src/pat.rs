@@ -156,6 +156,16 @@ pub struct NewPat {
 }
 
 impl NewPat {
+    /// Whether the token may administer the tenant, which only administrators may ask for, after a step-up.
+    pub fn is_administrative(&self) -> bool {
+        self.scopes.contains(&Scope::AdminTenant)
+    }
+
+    /// Whether the token may change anything.
+    pub fn writes(&self) -> bool {
+        self.scopes.iter().any(|scope| scope.writes())
+    }
+
     /// Checks the choices on their own.
     pub fn check(&self) -> Result<(), PatError> {
         let length = self.name.trim().chars().count();

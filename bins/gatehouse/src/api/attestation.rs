@@ -1,6 +1,6 @@
 //! Applies the attestation policy when a passkey is enrolled.
 
-use attestation::{AttestationPolicyStore, Candidate, Mode, Policy, Reason, WatchedTrustAnchors};
+use attestation::{AttestationPolicyStore, Candidate, Mode, Policy, WatchedTrustAnchors};
 use audit::{Event, events::policies::AttestationPolicyBlocked};
 use credentials::{Aaguid, Attestation, Passkey, Trust};
 use kernel::{Ctx, UserId};
@@ -57,14 +57,8 @@ pub(crate) async fn admit(ctx: &Ctx, tx: &mut Tx, user: &UserId, passkey: &Passk
         reasons: verdict.reasons.iter().map(|reason| reason.as_str()).collect(),
         suppressed: None,
     };
-    let message = match reason {
-        Reason::AllowlistNoMatch => "this tenant does not allow this authenticator model",
-        Reason::SyncedPasskeyDenied => "this tenant does not allow synced passkeys",
-        Reason::PlatformAuthenticatorDenied => {
-            "this tenant does not allow authenticators built into a device"
-        }
-    };
-    let message = format!("{message}; use another one, or ask an administrator which are allowed");
+    let message =
+        format!("{}; use another one, or ask an administrator which are allowed", reason.explanation());
     let refused = Problem::new(Code::AttestationPolicyBlocked, message).reason(reason.as_str());
     Err(refused.with_event(Event::new(ctx.tenant.as_str(), &data)))
 }

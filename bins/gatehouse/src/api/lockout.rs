@@ -1,9 +1,10 @@
 //! Prevents changes after which no administrator of a tenant could sign in.
 
 use attestation::{AttestationPolicyStore, Mode};
+use audit::Event;
 use credentials::{PasskeyUse, SignInMeans, SignInPolicy, SignInStore};
 use directory::{Person, Role};
-use kernel::{Ctx, StoreResult, Timestamp};
+use kernel::{Ctx, StoreResult, Timestamp, UserId};
 use saml_sp::{EmailDomain, Provider, ProviderStore};
 use sign_in::Account;
 use store::{Administrator, Tx};
@@ -12,6 +13,7 @@ use super::Site;
 use gate::{
     access::lifetime,
     errors::{Code, Problem},
+    step_up::PresentedStepUp,
 };
 
 /// Records whether an administrator could sign in before a change, to compare with the state after it.
@@ -72,6 +74,24 @@ impl Lockout {
         let policy = tx.sign_in_policy().await?;
         require_way_in(&policy, self.passkeys_work, ctx, tx).await
     }
+}
+
+/// Locks a user for an act of an administrator, consumes the step-up, and runs the act. Refuses it if no administrator
+/// could sign in afterwards. Returns the result and the audit events of the step-up.
+pub(crate) async fn act_on<T>(
+    id: &UserId,
+    proof: &PresentedStepUp,
+    site: &Site,
+    ctx: &Ctx,
+    tx: &mut Tx,
+    act: impl AsyncFnOnce(&mut Tx, &Person) -> Result<T, Problem>,
+) -> Result<(T, Vec<Event>), Problem> {
+    let spending = proof.lock_both_and_consume(ctx, tx, id).await?;
+    let person = directory::find_person(tx, id).await?;
+    let lockout = Lockout::before_act_on(&person, site, ctx, tx).await?;
+    let done = act(tx, &person).await?;
+    lockout.after(ctx, tx).await?;
+    Ok((done, spending.events()?))
 }
 
 /// Refuses a sign-in policy under which no administrator could sign in.

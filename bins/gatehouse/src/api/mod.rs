@@ -24,10 +24,7 @@ pub(crate) use self::{
     attestation::known_as,
     document::Document,
     lockout::missing as missing_to_sign_in,
-    settings::{
-        AttestationImpact, ProviderContext, ShownProvider, change_network_policy, change_policy,
-        check_policy, impact_of,
-    },
+    settings::{AttestationImpact, ProviderContext, ShownProvider, change_network_policy, impact_of},
 };
 pub(crate) use self::{
     call::{Answer, Call},

@@ -1,114 +1,46 @@
 //! Events of passwords, factors and recovery codes.
 
-use serde::Serialize;
-use utoipa::ToSchema;
+use super::define::{BY_USER, FACTOR, USER, events};
 
-use super::define::{BY_USER, FACTOR, USER, event};
-
-/// A user's password was set.
-#[derive(Debug, Clone, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct PasswordChanged {
-    /// `SELF`, `LINK` (an invitation or reset link) or `OPERATOR`.
-    pub by: &'static str,
-}
-
-event! {
-    PasswordChanged = "ACCOUNT_PASSWORD_CHANGED", about USER, by BY_USER;
-    "A user's password was set.";
-    Self { by: "SELF" }
-}
-
-/// A link to set a new password was created for a user.
-#[derive(Debug, Clone, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct PasswordResetStarted {
-    /// Whether the link was sent by mail. Otherwise the caller received it.
-    pub sent: bool,
-}
-
-event! {
-    PasswordResetStarted = "ACCOUNT_PASSWORD_RESET_STARTED", about USER, by BY_USER;
-    "A link to set a new password was created for a user.";
-    Self { sent: true }
-}
-
-/// A user enrolled a factor.
-#[derive(Debug, Clone, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct FactorEnrolled {
-    /// ID of the user.
-    pub user: String,
-    /// `WEBAUTHN` or `TOTP`.
-    pub kind: &'static str,
-    /// AAGUID that the authenticator reported.
-    pub aaguid: Option<String>,
-    /// Whether the passkey can be copied to other devices.
-    pub backup_eligible: Option<bool>,
-}
-
-event! {
-    FactorEnrolled = "ACCOUNT_FACTOR_ENROLLED", about FACTOR, by BY_USER;
-    "A user enrolled a factor.";
-    Self {
-        user: "usr_01jz2222222222222222222222".into(),
-        kind: "WEBAUTHN",
-        aaguid: Some("fa2b99dc-9e39-4257-8f92-4a30d23c4118".into()),
-        backup_eligible: Some(false),
+events! {
+    /// A user's password was set.
+    PasswordChanged = "ACCOUNT_PASSWORD_CHANGED" (USER, BY_USER) {
+        /// `SELF`, `LINK` (an invitation or reset link) or `OPERATOR`.
+        by: &'static str = "SELF",
     }
-}
-
-/// A user renamed a factor.
-#[derive(Debug, Clone, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct FactorRenamed {
-    /// ID of the user.
-    pub user: String,
-}
-
-event! {
-    FactorRenamed = "ACCOUNT_FACTOR_RENAMED", about FACTOR, by BY_USER;
-    "A user renamed a factor.";
-    Self { user: "usr_01jz2222222222222222222222".into() }
-}
-
-/// A factor was removed.
-#[derive(Debug, Clone, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct FactorRemoved {
-    /// ID of the user.
-    pub user: String,
-    /// `WEBAUTHN` or `TOTP`.
-    pub kind: &'static str,
-}
-
-event! {
-    FactorRemoved = "ACCOUNT_FACTOR_REMOVED", about FACTOR, by BY_USER;
-    "A factor was removed.";
-    Self { user: "usr_01jz2222222222222222222222".into(), kind: "TOTP" }
-}
-
-/// A user generated new recovery codes. Earlier codes are no longer valid.
-#[derive(Debug, Clone, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct RecoveryCodesGenerated {}
-
-event! {
-    RecoveryCodesGenerated = "ACCOUNT_RECOVERY_CODES_GENERATED", about USER, by BY_USER;
-    "A user generated new recovery codes. Earlier codes are no longer valid.";
-    Self {}
-}
-
-/// A recovery code was used to sign in.
-#[derive(Debug, Clone, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct RecoveryCodeUsed {
-    /// Number of unused recovery codes left.
-    pub left: u64,
-}
-
-event! {
-    RecoveryCodeUsed = "ACCOUNT_RECOVERY_CODE_USED", about USER, by BY_USER;
-    "A recovery code was used to sign in.";
-    Self { left: 9 }
+    /// A link to set a new password was created for a user.
+    PasswordResetStarted = "ACCOUNT_PASSWORD_RESET_STARTED" (USER, BY_USER) {
+        /// Whether the link was sent by mail. Otherwise the caller received it.
+        sent: bool = true,
+    }
+    /// A user enrolled a factor.
+    FactorEnrolled = "ACCOUNT_FACTOR_ENROLLED" (FACTOR, BY_USER) {
+        /// ID of the user.
+        user: String = "usr_01jz2222222222222222222222".into(),
+        /// `WEBAUTHN` or `TOTP`.
+        kind: &'static str = "WEBAUTHN",
+        /// AAGUID that the authenticator reported.
+        aaguid: Option<String> = Some("fa2b99dc-9e39-4257-8f92-4a30d23c4118".into()),
+        /// Whether the passkey can be copied to other devices.
+        backup_eligible: Option<bool> = Some(false),
+    }
+    /// A user renamed a factor.
+    FactorRenamed = "ACCOUNT_FACTOR_RENAMED" (FACTOR, BY_USER) {
+        /// ID of the user.
+        user: String = "usr_01jz2222222222222222222222".into(),
+    }
+    /// A factor was removed.
+    FactorRemoved = "ACCOUNT_FACTOR_REMOVED" (FACTOR, BY_USER) {
+        /// ID of the user.
+        user: String = "usr_01jz2222222222222222222222".into(),
+        /// `WEBAUTHN` or `TOTP`.
+        kind: &'static str = "TOTP",
+    }
+    /// A user generated new recovery codes. Earlier codes are no longer valid.
+    RecoveryCodesGenerated = "ACCOUNT_RECOVERY_CODES_GENERATED" (USER, BY_USER) {}
+    /// A recovery code was used to sign in.
+    RecoveryCodeUsed = "ACCOUNT_RECOVERY_CODE_USED" (USER, BY_USER) {
+        /// Number of unused recovery codes left.
+        left: u64 = 9,
+    }
 }

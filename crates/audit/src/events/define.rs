@@ -16,20 +16,31 @@ pub(super) const BY_USER: Actor = ("usr_01jz2222222222222222222222", "USER");
 pub(super) const BY_ANOTHER_USER: Actor = ("usr_01jz3333333333333333333333", "USER");
 pub(super) const BY_CLI: Actor = ("cli", "SYSTEM");
 
-/// Implements `EventData`: code, resource, actor of the example if it is not a SCIM token, description, and example.
-macro_rules! event {
-    ($name:ident = $code:literal, about $resource:expr $(, by $actor:expr)?; $description:expr; $example:expr) => {
+/// Defines events. The description is the doc comment; in parentheses stand the resource of the example and its actor,
+/// unless that is a SCIM token. Each field has the value of the example.
+macro_rules! events {
+    ($(
+        #[doc = $description:literal]
+        $name:ident = $code:literal ($resource:expr $(, $actor:expr)?) {
+            $($(#[$about:meta])+ $field:ident: $kind:ty = $example:expr,)*
+        }
+    )+) => { $(
+        #[doc = $description]
+        #[derive(Debug, Clone, serde::Serialize, utoipa::ToSchema)]
+        #[serde(rename_all = "camelCase")]
+        pub struct $name { $($(#[$about])+ pub $field: $kind,)* }
+
         impl crate::EventData for $name {
             const CODE: &'static str = $code;
-            const DESCRIPTION: &'static str = $description;
+            const DESCRIPTION: &'static str = $description.trim_ascii_start();
             const RESOURCE_TYPE: &'static str = $resource.0;
             const EXAMPLE_ID: &'static str = $resource.1;
             $(const EXAMPLE_ACTOR: (&'static str, &'static str) = $actor;)?
 
             fn example() -> Self {
-                $example
+                Self { $($field: $example,)* }
             }
         }
-    };
+    )+ };
 }
-pub(super) use event;
+pub(super) use events;

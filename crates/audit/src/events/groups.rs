@@ -1,50 +1,25 @@
 //! Events of groups.
 
-use serde::Serialize;
-use utoipa::ToSchema;
+use super::define::{Resource, events};
 
-use super::define::event;
+const GROUP: Resource = ("group", "grp_01jz2222222222222222222222");
+const MEMBER: &str = "usr_01jz2222222222222222222222";
 
-const RESOURCE_TYPE: &str = "group";
-const EXAMPLE_ID: &str = "grp_01jz2222222222222222222222";
-const EXAMPLE_MEMBER: &str = "usr_01jz2222222222222222222222";
-
-/// A group was created.
-#[derive(Debug, Clone, Serialize, ToSchema)]
-pub struct GroupCreated {
-    /// Number of initial members. Further events list them.
-    pub members: usize,
-}
-
-event! {
-    GroupCreated = "ACCOUNT_GROUP_CREATED", about (RESOURCE_TYPE, EXAMPLE_ID);
-    "A group was created.";
-    Self { members: 0 }
-}
-
-/// Attributes or members of a group changed.
-#[derive(Debug, Clone, Serialize, ToSchema)]
-pub struct GroupUpdated {
-    /// Names of the attributes that changed.
-    pub changed: Vec<String>,
-    /// IDs of added members: at most 500 per event.
-    pub joined: Vec<String>,
-    /// IDs of removed members: at most 500 per event.
-    pub left: Vec<String>,
-}
-
-event! {
-    GroupUpdated = "ACCOUNT_GROUP_UPDATED", about (RESOURCE_TYPE, EXAMPLE_ID);
-    "Attributes or members of a group changed.";
-    Self { changed: vec!["members".into()], joined: vec![EXAMPLE_MEMBER.into()], left: Vec::new() }
-}
-
-/// A group was deleted. Its members remain users of the tenant.
-#[derive(Debug, Clone, Serialize, ToSchema)]
-pub struct GroupDeleted {}
-
-event! {
-    GroupDeleted = "ACCOUNT_GROUP_DELETED", about (RESOURCE_TYPE, EXAMPLE_ID);
-    "A group was deleted. Its members remain users of the tenant.";
-    Self {}
+events! {
+    /// A group was created.
+    GroupCreated = "ACCOUNT_GROUP_CREATED" (GROUP) {
+        /// Number of initial members. Further events list them.
+        members: usize = 0,
+    }
+    /// Attributes or members of a group changed.
+    GroupUpdated = "ACCOUNT_GROUP_UPDATED" (GROUP) {
+        /// Names of the attributes that changed.
+        changed: Vec<String> = vec!["members".into()],
+        /// IDs of added members: at most 500 per event.
+        joined: Vec<String> = vec![MEMBER.into()],
+        /// IDs of removed members: at most 500 per event.
+        left: Vec<String> = Vec::new(),
+    }
+    /// A group was deleted. Its members remain users of the tenant.
+    GroupDeleted = "ACCOUNT_GROUP_DELETED" (GROUP) {}
 }

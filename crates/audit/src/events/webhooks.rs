@@ -1,53 +1,41 @@
 //! Webhooks.
 
-use serde::Serialize;
-use utoipa::ToSchema;
+use super::define::{BY_USER, Resource, events};
 
-use super::define::event;
+const WEBHOOK: Resource = ("webhook", "whk_01jz3333333333333333333333");
 
-const RESOURCE_TYPE: &str = "webhook";
-const EXAMPLE_ID: &str = "whk_01jz3333333333333333333333";
-const EXAMPLE_ACTOR: (&str, &str) = ("usr_01jz2222222222222222222222", "USER");
-
-/// Defines an event about a webhook: type, code, description, fields with help and examples.
-macro_rules! about_webhooks {
-    ($($name:ident $code:literal $description:literal {
-        $($(#[$doc:meta])+ $field:ident: $kind:ty = $example:expr,)*
-    })+) => { $(
-        #[doc = $description]
-        #[derive(Debug, Clone, Serialize, ToSchema)]
-        #[serde(rename_all = "camelCase")]
-        pub struct $name { $($(#[$doc])+ pub $field: $kind,)* }
-
-        event! { $name = $code, about (RESOURCE_TYPE, EXAMPLE_ID), by EXAMPLE_ACTOR; $description; Self { $($field: $example,)* } }
-    )+ };
-}
-
-about_webhooks! {
-    WebhookCreated "ACCOUNT_WEBHOOK_CREATED" "A webhook was added." {
+events! {
+    /// A webhook was added.
+    WebhookCreated = "ACCOUNT_WEBHOOK_CREATED" (WEBHOOK, BY_USER) {
         /// Event type patterns.
         event_filters: Vec<String> = vec!["ACCOUNT_USER_*".into()],
     }
-    WebhookUpdated "ACCOUNT_WEBHOOK_UPDATED" "A webhook was changed." {
+    /// A webhook was changed.
+    WebhookUpdated = "ACCOUNT_WEBHOOK_UPDATED" (WEBHOOK, BY_USER) {
         /// Names of the fields that changed.
         changed: Vec<String> = vec!["url".into()],
     }
-    WebhookDeleted "ACCOUNT_WEBHOOK_DELETED" "A webhook was removed." {}
-    WebhookDisabled "ACCOUNT_WEBHOOK_DISABLED" "The server disabled a webhook because of its receiver's responses." {
+    /// A webhook was removed.
+    WebhookDeleted = "ACCOUNT_WEBHOOK_DELETED" (WEBHOOK, BY_USER) {}
+    /// The server disabled a webhook because of its receiver's responses.
+    WebhookDisabled = "ACCOUNT_WEBHOOK_DISABLED" (WEBHOOK, BY_USER) {
         /// `GONE`: the receiver answered 410. `FAILING`: no success for five days.
         reason: String = "FAILING".into(),
     }
-    WebhookSecretRotated "ACCOUNT_WEBHOOK_SECRET_ROTATED" "The signing secret of a webhook was rotated." {
+    /// The signing secret of a webhook was rotated.
+    WebhookSecretRotated = "ACCOUNT_WEBHOOK_SECRET_ROTATED" (WEBHOOK, BY_USER) {
         /// Number of the secret, from 1.
         generation: u64 = 2,
         /// Hours in which the previous secret also signs.
         overlap_hours: u32 = 24,
     }
-    WebhookRotationCompleted "ACCOUNT_WEBHOOK_ROTATION_COMPLETED" "The rotation of a signing secret was completed. Only the new secret signs." {
+    /// The rotation of a signing secret was completed. Only the new secret signs.
+    WebhookRotationCompleted = "ACCOUNT_WEBHOOK_ROTATION_COMPLETED" (WEBHOOK, BY_USER) {
         /// Number of the secret, from 1.
         generation: u64 = 2,
     }
-    WebhookReplayed "ACCOUNT_WEBHOOK_REPLAYED" "Past events were replayed to a webhook." {
+    /// Past events were replayed to a webhook.
+    WebhookReplayed = "ACCOUNT_WEBHOOK_REPLAYED" (WEBHOOK, BY_USER) {
         /// Start of the time range, inclusive.
         from: String = "2026-01-30T00:00:00.000Z".into(),
         /// End of the time range, exclusive.
@@ -55,7 +43,8 @@ about_webhooks! {
         /// Number of events that are delivered again.
         events: u64 = 204,
     }
-    WebhookDeliveryRetried "ACCOUNT_WEBHOOK_DELIVERY_RETRIED" "A delivery was retried." {
+    /// A delivery was retried.
+    WebhookDeliveryRetried = "ACCOUNT_WEBHOOK_DELIVERY_RETRIED" (WEBHOOK, BY_USER) {
         /// ID of the scheduled attempt.
         delivery: String = "dlv_01jz4444444444444444444444".into(),
         /// ID of the event that is delivered again.

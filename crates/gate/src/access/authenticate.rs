@@ -15,7 +15,7 @@ use store::{Across, CredentialKey, ForeignHolder, Holder, Tx};
 use tokens::{RawToken, TokenKind};
 
 use super::{
-    authority::{AuthenticatedCaller, check_credential, refused, surface_of},
+    authority::{AuthenticatedCaller, check_credential, identify, refused},
     gate::Gate,
     request_identity::{RequestIdentity, RequestOrigin, user_agent},
 };
@@ -49,12 +49,12 @@ impl Gate {
             self.by_cookie(pipeline, headers, arrival).await?
         };
         let AuthenticatedCaller { caller, network, policy } = vouched;
-        let (actor, surface, who) = surface_of(&caller);
+        let (actor, who) = identify(&caller);
         let ctx = self.ctx(tenant.clone(), actor, arrival);
         // A user may always sign out, whatever the tenant's policies are.
         if !is_sign_out {
             policy?;
-            pipeline.networks.admit(&self.store, &ctx, network, surface, &who).await?;
+            pipeline.networks.admit(&self.store, &ctx, network, &who).await?;
         }
         pipeline.last_uses.note(&tenant, &caller, ctx.now, arrival.ip);
         request.extensions_mut().insert(RequestIdentity {
@@ -171,9 +171,9 @@ impl Gate {
         }
         // A blocked caller gets no session.
         let ctx = self.ctx(tenant.clone(), Actor::user(&holder.user), arrival);
-        let who = DeniedCaller::of(&holder);
         for surface in [Surface::SignIn, Surface::Dashboard] {
-            pipeline.networks.admit(&self.store, &ctx, holder.network, surface, &who).await?;
+            let who = DeniedCaller::of(&holder, surface);
+            pipeline.networks.admit(&self.store, &ctx, holder.network, &who).await?;
         }
         self.begin_foreign(pipeline, claims, &holder, tenant, headers, arrival).await?;
         // Either this session, or one that a concurrent request with the same token has started.

@@ -122,16 +122,16 @@ fn has_accepted_factor(session: &Session, policy: &SignInPolicy) -> bool {
 }
 
 /// Returns the caller as an actor, the surface it uses, and its identity for network policies.
-pub(crate) fn surface_of(caller: &Caller) -> (Actor, Surface, DeniedCaller<'_>) {
+pub(crate) fn identify(caller: &Caller) -> (Actor, DeniedCaller<'_>) {
     match caller {
         Caller::Scim(token) => {
             let id = token.id.as_str();
-            (Actor::scim(id.to_owned()), Surface::Api, DeniedCaller { id, admin: false })
+            (Actor::scim(id.to_owned()), DeniedCaller { surface: Surface::Api, id, admin: false })
         }
         Caller::Session(signed) => {
-            (Actor::user(&signed.holder.user), Surface::Dashboard, DeniedCaller::of(&signed.holder))
+            (Actor::user(&signed.holder.user), DeniedCaller::of(&signed.holder, Surface::Dashboard))
         }
-        Caller::Pat(by) => (Actor::user(&by.holder.user), Surface::Api, DeniedCaller::of(&by.holder)),
+        Caller::Pat(by) => (Actor::user(&by.holder.user), DeniedCaller::of(&by.holder, Surface::Api)),
     }
 }
 
@@ -160,7 +160,7 @@ impl Authority {
                 Caller::Scim(token) => CredentialKey::ScimToken(token.hash.clone()),
             },
             network: pass.network,
-            was_admin: surface_of(&pass.caller).2.admin,
+            was_admin: identify(&pass.caller).1.admin,
             is_sign_out: pass.is_sign_out,
             admit: |caller| P::admit(caller).map(drop),
             decides_last: matches!(pass.caller, Caller::Scim(_)),
@@ -204,9 +204,9 @@ impl Authority {
         let AuthenticatedCaller { caller, network, policy } = checked;
         if !self.is_sign_out && under_policies {
             policy?;
-            let (_, surface, who) = surface_of(&caller);
+            let (_, who) = identify(&caller);
             if network.version != self.network.version || who.admin != self.was_admin {
-                network::decide_again(ctx, tx, network, surface, &who).await?;
+                network::decide_again(ctx, tx, network, &who).await?;
             }
         }
         (self.admit)(caller)

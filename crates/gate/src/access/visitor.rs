@@ -122,10 +122,8 @@ impl Visitor {
     pub async fn admit(&self, pipeline: &Pipeline, account: &Account) -> Result<Option<Problem>, Problem> {
         let holder = &account.holder;
         let ctx = self.gate.ctx(account.tenant.clone(), Actor::user(&holder.user), &self.arrival);
-        let (store, who) = (&self.gate.store, DeniedCaller::of(holder));
-        let Err(mut problem) =
-            pipeline.networks.admit(store, &ctx, holder.network, Surface::SignIn, &who).await
-        else {
+        let (store, who) = (&self.gate.store, DeniedCaller::of(holder, Surface::SignIn));
+        let Err(mut problem) = pipeline.networks.admit(store, &ctx, holder.network, &who).await else {
             return Ok(None);
         };
         let Some(event) = problem.take_event() else { return Err(problem) };

@@ -11,8 +11,10 @@ impl From<sign_in::Error> for Problem {
             Error::TicketInvalid => Code::TicketInvalid,
             Error::LinkInvalid => Code::LinkInvalid,
             Error::FactorInvalid => Code::FactorInvalid,
-            Error::FactorNotAccepted | Error::TooManyWrongCodes => Code::FactorNotPermitted,
-            Error::Malformed(_) => Code::InvalidRequest,
+            Error::FactorNotAccepted | Error::TooManyWrongCodes | Error::RecoveryCodeNotAccepted => {
+                Code::FactorNotPermitted
+            }
+            Error::Malformed(_) | Error::MalformedCredential(_) => Code::InvalidRequest,
             Error::SignInRequired(_) => Code::ReauthRequired,
             Error::TooManyFactors | Error::NoPasskeys => Code::Conflict,
             Error::AccountDisabled => return Self::account_disabled(),

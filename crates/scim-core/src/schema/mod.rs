@@ -3,6 +3,7 @@
 mod attribute;
 mod common;
 mod group;
+mod messages;
 mod render;
 mod resource;
 mod user;
@@ -11,6 +12,7 @@ pub use attribute::{Attribute, Mutability, Returned, Type, Uniqueness};
 pub use common::COMMON;
 pub(crate) use common::EXTERNAL_ID;
 pub use group::GROUP;
+pub use messages::{group_example, list_schema, patch_schema, search_schema, user_example};
 pub use render::{json_schema, resource_type, schema_resource};
 pub use resource::{AttrPath, GROUPS, RESOURCE_TYPES, ResourceType, USERS};
 pub use user::{ENTERPRISE_USER, USER};

@@ -98,31 +98,35 @@ macro_rules! pat_row {
     };
 }
 
+/// Reads these columns of the first row, if there is one.
+macro_rules! first {
+    ($query:expr, $columns:expr, $conn:expr) => {
+        $query.select($columns).first($conn).await.optional()
+    };
+}
+
 /// Reads the row of a credential on a connection to either database.
 macro_rules! find_row {
     ($tenant:expr, $key:expr, $conn:expr) => {
         match $key {
-            CredentialKey::Session(id) => session_row!($tenant, id)
-                .select((SessionRow::as_select(), HolderRow::as_select(), POLICIES))
-                .first($conn)
-                .await
-                .optional()
-                .map(|row| row.map(|(session, holder, of)| CredentialRow::Session(session, holder, of))),
-            CredentialKey::Pat(hash) => pat_row!($tenant, hash)
-                .select((PatRow::as_select(), HolderRow::as_select(), POLICIES))
-                .first($conn)
-                .await
-                .optional()
-                .map(|row| row.map(|(pat, holder, of)| CredentialRow::Pat(pat, holder, of))),
-            CredentialKey::ScimToken(hash) => scim_tokens::table
-                .inner_join(tenants::table.on(tenants::id.eq(scim_tokens::tenant_id)))
-                .filter(scim_tokens::tenant_id.eq($tenant.as_str()))
-                .filter(scim_tokens::hash.eq(hash.as_bytes()))
-                .select((ScimTokenRow::as_select(), tenants::network_policy))
-                .first($conn)
-                .await
-                .optional()
-                .map(|row| row.map(|(token, network)| CredentialRow::ScimToken(token, network))),
+            CredentialKey::Session(id) => {
+                let query = session_row!($tenant, id);
+                let row = first!(query, (SessionRow::as_select(), HolderRow::as_select(), POLICIES), $conn)?;
+                row.map(|(session, holder, of)| CredentialRow::Session(session, holder, of))
+            }
+            CredentialKey::Pat(hash) => {
+                let query = pat_row!($tenant, hash);
+                let row = first!(query, (PatRow::as_select(), HolderRow::as_select(), POLICIES), $conn)?;
+                row.map(|(pat, holder, of)| CredentialRow::Pat(pat, holder, of))
+            }
+            CredentialKey::ScimToken(hash) => {
+                let query = scim_tokens::table
+                    .inner_join(tenants::table.on(tenants::id.eq(scim_tokens::tenant_id)))
+                    .filter(scim_tokens::tenant_id.eq($tenant.as_str()))
+                    .filter(scim_tokens::hash.eq(hash.as_bytes()));
+                let row = first!(query, (ScimTokenRow::as_select(), tenants::network_policy), $conn)?;
+                row.map(|(token, network)| CredentialRow::ScimToken(token, network))
+            }
         }
     };
 }
@@ -142,7 +146,7 @@ impl ReadCredential for &AsyncPgConnection {
         tenant: &TenantId,
         key: &CredentialKey,
     ) -> QueryResult<Option<CredentialRow>> {
-        find_row!(tenant, key, self)
+        Ok(find_row!(tenant, key, self))
     }
 }
 
@@ -152,7 +156,7 @@ impl ReadCredential for SqliteConn {
         tenant: &TenantId,
         key: &CredentialKey,
     ) -> QueryResult<Option<CredentialRow>> {
-        find_row!(tenant, key, self)
+        Ok(find_row!(tenant, key, self))
     }
 }
 

@@ -3,9 +3,9 @@
 use std::io;
 
 use credentials::{Passkeys, Passwords};
+use gate::hashing::Hashing;
 
-use super::hashing::Hashing;
-use crate::config::Settings;
+use crate::{area_metrics, config::Settings};
 
 /// Name that authenticator apps and passkeys show for this installation.
 pub(crate) const NAME: &str = "Gatehouse";
@@ -21,7 +21,7 @@ impl Auth {
     pub(crate) fn new(settings: &Settings, base_url: &str) -> io::Result<Self> {
         let passkeys = Passkeys::new(NAME, base_url);
         Ok(Self {
-            hashing: Hashing::new(Passwords::new(settings.password_cost))?,
+            hashing: Hashing::new(Passwords::new(settings.password_cost), area_metrics::passwords_waiting())?,
             passkeys: passkeys.map_err(|error| tracing::warn!(%error, "passkeys are not available")).ok(),
         })
     }

@@ -2,7 +2,6 @@
 
 mod answer;
 mod area;
-mod hashing;
 mod links;
 mod passkey;
 mod password;

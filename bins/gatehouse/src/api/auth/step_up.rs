@@ -1,23 +1,19 @@
 //! `/api/auth/step-up`: step-up challenges and tokens.
 
 use actix_web::{get, post};
-use audit::{
-    Audited, Event, Unaudited,
-    events::step_up::{StepUpFailed, StepUpIssued},
-};
-use credentials::{Assertion, attempts};
-use kernel::{Ctx, Timestamp, UserId};
+use audit::{Audited, Unaudited};
+use kernel::{Ctx, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use sign_in::{FactorAnswer, FactorName, SecondFactors, lock_account};
-use stepup::{Attempt, Factor, IssuedToken, Purpose, Verified};
+use sign_in::{FactorName, SecondFactors, StepUpAnswer, lock_account};
+use stepup::{Attempt, ChallengeId, Factor, Purpose};
 use store::Tx;
 use utoipa::{IntoParams, ToSchema};
 
 use crate::api::{Answer, Call, openapi::values, query::query};
 use gate::{
     body::{Json, answer},
-    errors::{Code, Problem},
+    errors::Problem,
     permissions::OwnAccount,
     step_up::{PresentedStepUp, caller_of, consumed},
 };
@@ -113,30 +109,10 @@ struct StepUpConsumption {
 }
 
 impl StepUpBody {
-    /// Reads the factor and the attempt from the body. Recovery codes are not accepted.
-    fn read(self) -> Result<(FactorName, Attempt), Problem> {
-        let Self { challenge_id, factor: name, code, credential } = self;
-        let answer = match FactorAnswer::new(name, code, credential.map(Value::Object))? {
-            FactorAnswer::Code(code) => stepup::Answer::Code(code),
-            FactorAnswer::Credential(credential) => {
-                Assertion::read(&credential).map_err(|_| {
-                    Problem::invalid_request(
-                        "credential: send the authenticator's response (AuthenticationResponseJSON)",
-                    )
-                })?;
-                stepup::Answer::Credential(credential)
-            }
-        };
-        let factor = match name {
-            FactorName::Webauthn => Factor::Webauthn,
-            FactorName::Totp => Factor::Totp,
-            FactorName::RecoveryCode => {
-                let message = "a recovery code cannot be used for a step-up; use another factor";
-                return Err(Problem::new(Code::FactorNotPermitted, message));
-            }
-        };
-        let challenge = challenge_id.parse().map_err(|_| stepup::Error::ChallengeInvalid)?;
-        Ok((name, Attempt { challenge, factor, answer }))
+    fn read(self) -> Result<(ChallengeId, StepUpAnswer), Problem> {
+        let Self { challenge_id, factor, code, credential } = self;
+        let answer = StepUpAnswer::new(factor, code, credential.map(Value::Object))?;
+        Ok((challenge_id.parse().map_err(|_| stepup::Error::ChallengeInvalid)?, answer))
     }
 }
 
@@ -193,18 +169,15 @@ pub(crate) async fn step_up_challenge_options(call: Call<OwnAccount>, body: Json
 )]
 #[post("/api/auth/step-up/verify")]
 pub(crate) async fn verify_step_up(call: Call<OwnAccount>, body: Json<StepUpBody>) -> Answer {
-    let (name, attempt) = body.0.read()?;
+    let (id, shown) = body.0.read()?;
     let caller = caller_of(call.caller(), call.ctx());
-    let (id, factor, owner) = (attempt.challenge.clone(), attempt.factor, caller.clone());
-    let find = async move |ctx: &Ctx, tx: &mut Tx| stepup::waiting(ctx, tx, &owner, &id, factor).await;
+    let (challenge, factor, owner) = (id.clone(), shown.factor, caller.clone());
+    let find = async move |ctx: &Ctx, tx: &mut Tx| stepup::waiting(ctx, tx, &owner, &challenge, factor).await;
     call.read(find).await?;
-    let session = &call.caller().session;
-    let limits = match name {
-        FactorName::Totp => attempts::step_up(session.id.as_str()),
-        other => other.limits(call.tenant(), &session.user, &call.origin()),
-    };
+    let limits = shown.limits(call.tenant(), &call.caller().session, &call.origin());
     call.attempt(limits).await?;
     let site = call.site.clone();
+    let attempt = Attempt { challenge: id, factor, answer: shown.answer };
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         // Serialize with disabling the user and with removing the factor.
         let account = lock_account(tx, &caller.user).await?;
@@ -212,7 +185,7 @@ pub(crate) async fn verify_step_up(call: Call<OwnAccount>, body: Json<StepUpBody
         let ceremonies = SecondFactors::new(site.verifiers(), &account);
         let purposes = &stepup::PURPOSES;
         let verified = stepup::verify(ctx, tx, &ceremonies, &keys, purposes, &caller, &attempt).await?;
-        Ok::<_, Problem>(audit_verified(verified, &caller.user, factor))
+        Ok::<_, Problem>(sign_in::audited(verified, &caller.user, factor))
     };
     let granted = call.write(work).await?.ok_or(sign_in::Error::FactorInvalid)?;
     Ok(answer(&StepUpToken {
@@ -220,23 +193,6 @@ pub(crate) async fn verify_step_up(call: Call<OwnAccount>, body: Json<StepUpBody
         purpose: granted.grant.purpose,
         expires_at: granted.grant.expires_at,
     }))
-}
-
-/// Returns the token for a correct answer, with the audit entry for either outcome.
-fn audit_verified(verified: Verified, user: &UserId, factor: Factor) -> Audited<Option<Box<IssuedToken>>> {
-    let factor = factor.as_str();
-    match verified {
-        Verified::Wrong(challenge) => {
-            let data = StepUpFailed { session: challenge.session, purpose: challenge.purpose, factor };
-            Audited::new(None, Event::new(user.as_str(), &data))
-        }
-        Verified::Right(granted) => {
-            let (session, purpose) = (granted.grant.session.clone(), granted.grant.purpose.clone());
-            let data = StepUpIssued { user: user.to_string(), session, purpose, factor };
-            let event = Event::new(granted.grant.id.as_str(), &data);
-            Audited::new(Some(granted), event)
-        }
-    }
 }
 
 /// Check for a step-up token

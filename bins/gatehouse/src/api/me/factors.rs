@@ -5,8 +5,8 @@ use audit::{Audited, Event, Unaudited, events::credentials::FactorRenamed};
 use credentials::{Factor, FactorId, FactorStore, Passkey, may_remove, may_remove_all};
 use kernel::{Ctx, Timestamp};
 use serde::{Deserialize, Serialize};
-use sessions::{GraceAct, Session, SessionStore};
-use sign_in::{StartedSession, end_other_sessions, reset};
+use sessions::{GraceAct, SessionStore};
+use sign_in::{StartedSession, end_other_sessions, enrolment::has_grace_to_remove, reset};
 use store::Tx;
 use utoipa::ToSchema;
 
@@ -196,12 +196,6 @@ pub(crate) async fn remove_factor(call: Call<OwnAccount>, proof: Proof) -> Answe
     };
     call.write(work).await?;
     Ok(answer(&Deleted { deleted: true }))
-}
-
-/// Returns whether a session that was started with a recovery code may remove this lost factor without a step-up.
-fn has_grace_to_remove(session: &Session, factor: &Factor, now: Timestamp) -> bool {
-    let is_older = session.grace.as_ref().is_some_and(|grace| factor.created_at < grace.since);
-    is_older && session.has_grace(GraceAct::Remove, now)
 }
 
 /// Remove all your factors

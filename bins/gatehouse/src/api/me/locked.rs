@@ -1,7 +1,7 @@
 //! Locks the caller's own account for a change, and the step-up that such a change requires.
 
 use audit::Event;
-use credentials::Factor;
+use credentials::{Factor, FactorStore};
 use kernel::Ctx;
 use sessions::Session;
 use sign_in::{
@@ -14,7 +14,7 @@ use store::Tx;
 use gate::{
     caller::Signed,
     errors::Problem,
-    step_up::{AccountSecurityChange, OptionalStepUp},
+    step_up::{AccountSecurityChange, ConsumedStepUp, OptionalStepUp},
 };
 
 /// The step-up that changes of account security require.
@@ -39,21 +39,34 @@ pub(crate) async fn lock_to_enrol(tx: &mut Tx, signed: &Signed) -> Result<Enroll
     Ok(Enrolling { account, session, standing_today: signed.session.standing })
 }
 
-/// Checks whether the user may enrol another factor, and consumes a step-up if one is needed.
-pub(crate) async fn leave_to_enrol(
+/// An enrolment that may begin.
+pub(crate) struct PermittedEnrolment {
+    pub(crate) enrolling: Enrolling,
+    /// The user's present factors.
+    pub(crate) factors: Vec<Factor>,
+    pub(crate) ground: EnrolmentGround,
+    /// The audit events of the step-up.
+    pub(crate) events: Vec<Event>,
+}
+
+/// Locks the account and the session, checks whether the user may enrol another factor, and consumes a step-up if one
+/// is needed.
+pub(crate) async fn permit_enrolment(
     ctx: &Ctx,
     tx: &mut Tx,
-    enrolling: &Enrolling,
-    factors: &[Factor],
+    signed: &Signed,
     proof: &Proof,
-) -> Result<(EnrolmentGround, Vec<Event>), Problem> {
-    if let Some(leave) = enrolment::may_enrol(ctx, tx, enrolling, factors).await? {
-        enrolment::check_room(factors)?;
-        return Ok((leave, Vec::new()));
-    }
-    let spending = proof.consume(ctx, tx).await?;
-    enrolment::check_room(factors)?;
-    Ok((EnrolmentGround::Proved, spending.events()?))
+) -> Result<PermittedEnrolment, Problem> {
+    let enrolling = lock_to_enrol(tx, signed).await?;
+    let factors = tx.factors(&enrolling.session.user).await?;
+    let permitted = enrolment::may_enrol(ctx, tx, &enrolling, &factors).await?;
+    let spending = match permitted {
+        Some(_) => ConsumedStepUp::none(),
+        None => proof.consume(ctx, tx).await?,
+    };
+    enrolment::check_room(&factors)?;
+    let ground = permitted.unwrap_or(EnrolmentGround::Proved);
+    Ok(PermittedEnrolment { enrolling, factors, ground, events: spending.events()? })
 }
 
 /// Completes the enrolment of a factor, and consumes a step-up if one is needed.

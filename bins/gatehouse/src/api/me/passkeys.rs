@@ -3,27 +3,22 @@
 use ::attestation::AttestationPolicyStore;
 use actix_web::post;
 use audit::Audited;
-use credentials::{
-    CeremonyError, Factor, FactorData, FactorId, FactorKind, FactorStore, Passkey, PendingRegistration,
-    TicketKind, default_name, user_handle,
-};
-use kernel::{Ctx, UserId};
+use credentials::FactorStore;
+use kernel::Ctx;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use sessions::SessionId;
 use sign_in::{
-    Error,
-    enrolment::{Enrolled, EnrolmentGround},
-    ticket,
+    enrolment::Enrolled,
+    passkey_enrolment::{self, RegisteredPasskey, RegistrationAnswer},
 };
 use store::Tx;
 use utoipa::ToSchema;
 
 use super::{
     factors::{ShownFactor, enrolled},
-    locked::{Proof, finish_enrolment, leave_to_enrol, lock_to_enrol},
+    locked::{PermittedEnrolment, Proof, finish_enrolment, lock_to_enrol, permit_enrolment},
 };
-use crate::api::{Answer, Call, Site, attestation, openapi::values};
+use crate::api::{Answer, Call, attestation, openapi::values};
 use gate::{
     body::{Json, answer},
     errors::{Code, Problem},
@@ -53,14 +48,6 @@ struct PasskeyBody {
     name: Option<String>,
 }
 
-/// Enrolment state, stored until the authenticator responds.
-#[derive(Serialize, Deserialize)]
-struct Pending {
-    session: SessionId,
-    begun: EnrolmentGround,
-    registration: PendingRegistration,
-}
-
 /// Start enrolling a passkey
 ///
 /// The first factor requires a sign-in within the last five minutes (`REAUTH_REQUIRED`), further factors a step-up.
@@ -77,21 +64,13 @@ pub(crate) async fn begin_passkey(call: Call<SigningIn>, proof: Proof) -> Answer
     let signed = call.caller().clone();
     let site = call.site.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let enrolling = lock_to_enrol(tx, &signed).await?;
-        let factors = tx.factors(&enrolling.session.user).await?;
-        let (leave, events) = leave_to_enrol(ctx, tx, &enrolling, &factors, &proof).await?;
-        let (person, session) = (&enrolling.account.person, &enrolling.session);
-        let shown = person.display_name.as_deref().unwrap_or(person.account());
-        let present: Vec<_> = factors.iter().filter_map(Factor::passkey).cloned().collect();
-        let handle = user_handle(&ctx.tenant, &session.user);
+        let permitted = permit_enrolment(ctx, tx, &signed, &proof).await?;
         let conveyance = attestation::conveyance(&tx.attestation_policy().await?);
-        let passkeys = site.auth.passkeys()?;
-        let begun = passkeys.begin_registration(&handle, person.account(), shown, &present, conveyance);
-        let (webauthn, registration) = begun.map_err(Problem::unexpected)?;
-        let pending = Pending { session: session.id.clone(), begun: leave, registration };
-        let state = serde_json::to_value(&pending).map_err(Problem::unexpected)?;
-        let ticket = ticket::issue(ctx, tx, TicketKind::PasskeyEnrolment, &session.user, state).await?;
-        let setup = PasskeySetup { challenge_id: ticket.0, webauthn };
+        let verifiers = site.verifiers();
+        let PermittedEnrolment { enrolling, factors, ground, events } = permitted;
+        let begun =
+            passkey_enrolment::begin(ctx, tx, &verifiers, &enrolling, &factors, ground, conveyance).await?;
+        let setup = PasskeySetup { challenge_id: begun.ticket.0, webauthn: begun.options };
         Ok::<_, Problem>(Audited::of_changes(setup, events))
     };
     Ok(answer(&call.write(work).await?))
@@ -114,19 +93,18 @@ pub(crate) async fn begin_passkey(call: Call<SigningIn>, proof: Proof) -> Answer
 pub(crate) async fn verify_passkey(call: Call<SigningIn>, proof: Proof, body: Json<PasskeyBody>) -> Answer {
     let PasskeyBody { challenge_id, credential, name } = body.0;
     let credential = Value::Object(credential);
-    let name = name_of(name)?;
-    let (tenant, hash) = ticket::parse(&challenge_id)?;
-    if tenant != *call.tenant() {
-        return Err(Error::TicketInvalid.into());
-    }
+    let answer = RegistrationAnswer::new(call.tenant(), &challenge_id, credential, name.as_deref())?;
     let signed = call.caller().clone();
     let site = call.site.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let enrolling = lock_to_enrol(tx, &signed).await?;
-        let (leave, registration) = take_pending(ctx, tx, &signed.session.id, &hash).await?;
-        let passkey = registered(&site, ctx, &registration, &credential)?;
-        attestation::admit(ctx, tx, &signed.session.user, &passkey).await?;
-        let factor = new_passkey(ctx, &signed.session.user, name, passkey);
+        let (verifiers, session) = (site.verifiers(), &signed.session);
+        let registered =
+            passkey_enrolment::verify(ctx, tx, &verifiers, &*site.makers, session, answer).await?;
+        if let Some(passkey) = registered.passkey() {
+            attestation::admit(ctx, tx, &session.user, passkey).await?;
+        }
+        let RegisteredPasskey { factor, ground: leave } = registered;
         let Enrolled { events, renewed } =
             finish_enrolment(ctx, tx, enrolling, &factor, leave, &proof).await?;
         if !tx.insert_factor(&factor).await? {
@@ -136,59 +114,4 @@ pub(crate) async fn verify_passkey(call: Call<SigningIn>, proof: Proof, body: Js
     };
     let (factor, renewed) = Box::pin(call.write(work)).await?;
     enrolled(&call, &factor, renewed)
-}
-
-/// Checks the given name, or returns the default name of a passkey.
-fn name_of(name: Option<String>) -> Result<String, Problem> {
-    let Some(name) = name else { return Ok(default_name(FactorKind::Webauthn).to_owned()) };
-    let message = "name: write 1 to 64 printable characters";
-    credentials::name(&name).ok_or_else(|| Problem::invalid_request(message))
-}
-
-/// Consumes the pending enrolment of this session.
-async fn take_pending(
-    ctx: &Ctx,
-    tx: &mut Tx,
-    own: &SessionId,
-    hash: &[u8; 32],
-) -> Result<(EnrolmentGround, PendingRegistration), Problem> {
-    let kept = ticket::find(tx, hash, TicketKind::PasskeyEnrolment, ctx.now).await?;
-    let Pending { session, begun, registration } =
-        serde_json::from_value(kept.state).map_err(Problem::unexpected)?;
-    if session != *own {
-        return Err(Error::TicketInvalid.into());
-    }
-    ticket::take(tx, hash).await?;
-    Ok((begun, registration))
-}
-
-/// Verifies the authenticator's response and returns the new passkey.
-fn registered(
-    site: &Site,
-    ctx: &Ctx,
-    registration: &PendingRegistration,
-    credential: &Value,
-) -> Result<Passkey, Problem> {
-    let passkeys = site.auth.passkeys()?;
-    passkeys.finish_registration(registration, credential, &*site.makers, ctx.now).map_err(
-        |error| match error {
-            CeremonyError::Malformed(why) => Problem::invalid_request(format!("credential: {why}")),
-            error => {
-                tracing::info!(%error, "a registration was refused");
-                Error::FactorInvalid.into()
-            }
-        },
-    )
-}
-
-fn new_passkey(ctx: &Ctx, user: &UserId, name: String, passkey: Passkey) -> Factor {
-    Factor {
-        id: FactorId::new(&*ctx.env),
-        user: user.clone(),
-        name,
-        created_at: ctx.now,
-        verified_at: Some(ctx.now),
-        last_used_at: None,
-        data: FactorData::Passkey(Box::new(passkey)),
-    }
 }

@@ -1,13 +1,15 @@
 //! `POST /api/me/password`
 
 use actix_web::post;
-use audit::{Audited, Event, Unaudited};
-use credentials::{Factor, FactorStore, Salt, SignInStore, StoredPassword, Verdict, attempts};
+use audit::{Audited, Unaudited};
+use credentials::{Salt, SignInStore, StoredPassword, Verdict};
 use directory::Person;
 use kernel::{Ctx, Email, Secret};
 use serde::{Deserialize, Serialize};
-use sessions::Session;
-use sign_in::{Error, check_password, enrolment::check_fresh, reset};
+use sign_in::{
+    Error, check_password,
+    own_password::{self, CurrentPassword, PasswordReplacement, needs_step_up},
+};
 use store::Tx;
 use utoipa::ToSchema;
 
@@ -69,18 +71,18 @@ pub(crate) async fn change_password(
     let organization = call.own_tenant().await?.name;
     check_password(&new, &current.person, &organization, call.caller().holder.policy.mfa.required)
         .map_err(|weak| Problem::invalid_request(format!("newPassword: {weak}")))?;
-    call.attempt(password_limits(&current, &call.origin())).await?;
+    call.attempt(current.limits(&call.origin())).await?;
     verify_current(&call, &current, Secret::new(current_password)).await?;
     let hash = hash_new(&call, &current.person, new).await?;
-    let (signed, compared) = (call.caller().clone(), current.hash);
+    let replacement = PasswordReplacement { compared: current.hash, hash, revoke_tokens };
+    let signed = call.caller().clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let (_, session) = lock(tx, &signed).await?;
-        let mut events = consume_if_factor(ctx, tx, &session, &proof).await?;
-        // A concurrent change may have replaced the password that was verified.
-        if tx.password(&session.user).await? != compared {
-            return Err(Error::InvalidCredentials.into());
+        let mut events = Vec::new();
+        if needs_step_up(ctx, tx, &session).await? {
+            events = proof.consume(ctx, tx).await?.events()?;
         }
-        let changed = reset::change_password(ctx, tx, &session, &hash, revoke_tokens).await?;
+        let changed = own_password::change(ctx, tx, &session, &replacement).await?;
         events.extend(changed.events);
         Ok::<_, Problem>(Audited::of_changes(changed.revoked_tokens, events))
     };
@@ -88,51 +90,21 @@ pub(crate) async fn change_password(
     Ok(answer(&Changed { changed: true, revoked_tokens }))
 }
 
-/// The user, and the password hash before the change.
-struct Current {
-    person: Person,
-    hash: Option<String>,
-    is_known_origin: bool,
-}
-
 /// Reads the current password, after checking the step-up or the time of the sign-in.
-async fn read_current(call: &Call<OwnAccount>, proof: Proof) -> Result<Current, Problem> {
+async fn read_current(call: &Call<OwnAccount>, proof: Proof) -> Result<CurrentPassword, Problem> {
     let (session, origin) = (call.caller().session.clone(), call.origin());
     let find = async move |ctx: &Ctx, tx: &mut Tx| {
-        if has_factor(tx, &session).await? {
+        if needs_step_up(ctx, tx, &session).await? {
             proof.require()?;
-        } else {
-            check_fresh(&session, ctx.now)?;
         }
-        let person = directory::find_person(tx, &session.user).await?;
-        let hash = tx.password(&session.user).await?;
-        let is_known_origin = tx.knows_origin(&session.user, &origin).await?;
-        Ok::<_, Problem>(Current { person, hash, is_known_origin })
+        Ok::<_, Problem>(CurrentPassword::read(tx, &session, &origin).await?)
     };
     Ok(call.read(find).await?)
 }
 
-async fn has_factor(tx: &mut Tx, session: &Session) -> Result<bool, Problem> {
-    Ok(tx.factors(&session.user).await?.iter().any(Factor::is_verified))
-}
-
-/// Consumes the step-up of a user with a factor. A user without one must have signed in recently.
-async fn consume_if_factor(
-    ctx: &Ctx,
-    tx: &mut Tx,
-    session: &Session,
-    proof: &Proof,
-) -> Result<Vec<Event>, Problem> {
-    if has_factor(tx, session).await? {
-        return proof.consume(ctx, tx).await?.events();
-    }
-    check_fresh(session, ctx.now)?;
-    Ok(Vec::new())
-}
-
 async fn verify_current(
     call: &Call<OwnAccount>,
-    current: &Current,
+    current: &CurrentPassword,
     password: Secret<String>,
 ) -> Result<(), Problem> {
     let stored =
@@ -161,16 +133,4 @@ async fn hash_new(
     };
     let salt = call.write(salt).await?;
     call.without_slot(call.site.auth.hashing.hash(password, salt, call.tenant().clone())).await?
-}
-
-/// Returns the limits on attempts at the caller's own password. They are stricter if the user never signed in from
-/// this client address.
-fn password_limits(current: &Current, origin: &str) -> Vec<attempts::Limit> {
-    let person = &current.person;
-    let key = person.email.as_ref().map_or_else(|| person.id.to_string(), Email::key);
-    let mut limits = attempts::password(&key, origin);
-    if !current.is_known_origin {
-        limits.extend(attempts::password_by_strangers(&key));
-    }
-    limits
 }

@@ -1,11 +1,12 @@
 //! `POST /api/me/recovery-codes`
 
 use actix_web::post;
-use audit::{Audited, Event, events::credentials::RecoveryCodesGenerated};
-use credentials::{Factor, FactorStore, recovery};
+use audit::Audited;
+use credentials::{Factor, FactorStore};
 use kernel::Ctx;
 use serde::Serialize;
 use sessions::GraceAct;
+use sign_in::recovery_codes;
 use store::Tx;
 use utoipa::ToSchema;
 
@@ -51,12 +52,9 @@ pub(crate) async fn generate_recovery_codes(call: Call<OwnAccount>, proof: Proof
         } else {
             proof.consume(ctx, tx).await?.events()?
         };
-        let codes = recovery::new_codes(&*ctx.env);
-        let hashes: Vec<_> =
-            codes.iter().map(|code| recovery::hash(&ctx.tenant, &session.user, code.expose())).collect();
-        tx.replace_codes(&session.user, &hashes).await?;
+        let (codes, event) = recovery_codes::generate(ctx, tx, &session.user).await?;
         let codes = NewRecoveryCodes { codes: codes.iter().map(|code| code.expose().clone()).collect() };
-        events.push(Event::new(session.user.as_str(), &RecoveryCodesGenerated {}));
+        events.push(event);
         Ok::<_, Problem>(Audited::of_changes(codes, events))
     };
     Ok(answer(&call.write(work).await?))

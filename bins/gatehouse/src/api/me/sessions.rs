@@ -134,10 +134,7 @@ pub(crate) async fn heartbeat(call: Call<OwnAccount>) -> Answer {
     let absolute_days = signed.holder.policy.session.absolute_days;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let (held, mut session) = lock(tx, &signed).await?;
-        session.last_seen_at = ctx.now;
-        session.ip = ctx.ip.or(session.ip);
-        session.device_label = label;
-        session.location = location.or(session.location);
+        session.record_use(ctx.now, ctx.ip, label, location);
         tx.update_session(&session).await?;
         Ok::<_, Problem>(Audited::without((session, held.person), Unaudited::LastUse))
     };

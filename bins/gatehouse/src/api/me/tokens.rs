@@ -134,12 +134,12 @@ pub(crate) async fn create_token(
     let PatBody { name, scopes, expires_in_days } = body.0;
     let new = NewPat { name, scopes, expires_in_days };
     new.check()?;
-    let guarded = new.scopes.contains(&Scope::AdminTenant);
+    let guarded = new.is_administrative();
     if guarded {
         check_administrator(&call.caller().holder)?;
         proof.require()?;
     }
-    let writes = new.scopes.iter().any(|scope| scope.writes());
+    let writes = new.writes();
     let signed = call.caller().clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         // Lock the account, so that concurrent requests cannot exceed the maximum number of tokens.

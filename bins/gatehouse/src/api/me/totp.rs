@@ -2,23 +2,22 @@
 
 use actix_web::post;
 use audit::Audited;
-use credentials::{
-    Factor, FactorData, FactorId, FactorKind, FactorStore, TICKET_MINUTES, default_name, totp,
-};
-use kernel::{Ctx, Secret, UserId};
+use credentials::{FactorId, totp};
+use kernel::Ctx;
 use serde::{Deserialize, Serialize};
 use sign_in::{
-    Error, FactorName,
-    enrolment::{Enrolled, Enrolling, EnrolmentGround},
+    FactorName,
+    app_enrolment::{self, PendingApp},
+    enrolment::Enrolled,
 };
 use store::Tx;
 use utoipa::ToSchema;
 
 use super::{
     factors::{ShownFactor, enrolled},
-    locked::{Proof, finish_enrolment, leave_to_enrol, lock_to_enrol},
+    locked::{PermittedEnrolment, Proof, finish_enrolment, lock_to_enrol, permit_enrolment},
 };
-use crate::api::{Answer, Call, Site, auth::NAME};
+use crate::api::{Answer, Call, auth::NAME};
 use gate::{
     body::{Json, answer},
     errors::Problem,
@@ -63,46 +62,21 @@ pub(crate) async fn begin_totp(call: Call<SigningIn>, proof: Proof) -> Answer {
     let signed = call.caller().clone();
     let site = call.site.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let enrolling = lock_to_enrol(tx, &signed).await?;
-        let factors = tx.factors(&enrolling.session.user).await?;
-        let (leave, events) = leave_to_enrol(ctx, tx, &enrolling, &factors, &proof).await?;
-        // One pending enrolment at a time: delete any that was not completed.
-        tx.drop_pending(&enrolling.session.user).await?;
-        let (factor, secret) = new_app(&site, ctx, &enrolling, leave)?;
-        tx.insert_factor(&factor).await?;
-        let setup = TotpSetup::new(&factor, &secret, enrolling.account.person.account())?;
+        let PermittedEnrolment { enrolling, ground, events, .. } =
+            permit_enrolment(ctx, tx, &signed, &proof).await?;
+        let app = app_enrolment::begin(ctx, tx, &site.verifiers(), &enrolling, ground).await?;
+        let setup = TotpSetup::new(&app, enrolling.account.person.account())?;
         Ok::<_, Problem>(Audited::of_changes(setup, events))
     };
     Ok(answer(&call.write(work).await?))
 }
 
-/// Creates a factor for an authenticator app that is not verified yet.
-fn new_app(
-    site: &Site,
-    ctx: &Ctx,
-    enrolling: &Enrolling,
-    leave: EnrolmentGround,
-) -> Result<(Factor, Secret<Vec<u8>>), Problem> {
-    let (id, secret) = (FactorId::new(&*ctx.env), totp::new_secret(&*ctx.env));
-    let sealed = site.verifiers().seal_totp(ctx, &id, &secret)?;
-    let factor = Factor {
-        id,
-        user: enrolling.session.user.clone(),
-        name: default_name(FactorKind::Totp).to_owned(),
-        created_at: ctx.now,
-        verified_at: None,
-        last_used_at: None,
-        data: FactorData::Totp { sealed, last_step: leave.as_step() },
-    };
-    Ok((factor, secret))
-}
-
 impl TotpSetup {
-    fn new(factor: &Factor, secret: &Secret<Vec<u8>>, account: &str) -> Result<Self, Problem> {
-        let uri = totp::otpauth_uri(secret, NAME, account);
+    fn new(app: &PendingApp, account: &str) -> Result<Self, Problem> {
+        let uri = totp::otpauth_uri(&app.secret, NAME, account);
         Ok(Self {
-            id: factor.id.to_string(),
-            secret: totp::typed(secret).expose().clone(),
+            id: app.factor.id.to_string(),
+            secret: totp::typed(&app.secret).expose().clone(),
             qr_svg: totp::qr_svg(&uri).ok_or_else(Problem::internal)?,
             otpauth_uri: uri.expose().clone(),
         })
@@ -131,39 +105,14 @@ pub(crate) async fn verify_totp(call: Call<SigningIn>, proof: Proof, body: Json<
     let site = call.site.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let enrolling = lock_to_enrol(tx, &signed).await?;
-        let (mut factor, leave) = pending_app(ctx, tx, &signed.session.user, &id).await?;
-        let step = site.verifiers().totp_step(ctx, &factor, &code)?.ok_or(Error::FactorInvalid)?;
+        let user = &signed.session.user;
+        let proved = app_enrolment::verify(ctx, tx, &site.verifiers(), user, &id, &code).await?;
+        let proved = proved.ok_or_else(Problem::not_found)?;
         let Enrolled { events, renewed } =
-            finish_enrolment(ctx, tx, enrolling, &factor, leave, &proof).await?;
-        factor.verified_at = Some(ctx.now);
-        factor.last_used_at = Some(ctx.now);
-        tx.update_factor(&factor).await?;
-        if !tx.use_step(&factor, step, ctx.now).await? {
-            return Err(Error::FactorInvalid.into());
-        }
+            finish_enrolment(ctx, tx, enrolling, &proved.factor, proved.ground, &proof).await?;
+        let factor = app_enrolment::confirm(ctx, tx, proved).await?;
         Ok::<_, Problem>(Audited::of_changes((factor, renewed), events))
     };
     let (factor, renewed) = call.write(work).await?;
     enrolled(&call, &factor, renewed)
-}
-
-/// Returns the pending authenticator app with this ID, and on what ground its enrolment was allowed.
-async fn pending_app(
-    ctx: &Ctx,
-    tx: &mut Tx,
-    user: &UserId,
-    id: &FactorId,
-) -> Result<(Factor, EnrolmentGround), Problem> {
-    let waits = |factor: &Factor| {
-        !factor.is_verified() && ctx.now < factor.created_at.plus_millis(TICKET_MINUTES * 60_000)
-    };
-    let factors = tx.factors(user).await?;
-    let factor = factors.into_iter().find(|factor| factor.id == *id && waits(factor));
-    match factor {
-        Some(factor) => match factor.data {
-            FactorData::Totp { last_step, .. } => Ok((factor, EnrolmentGround::of_step(last_step))),
-            FactorData::Passkey(_) => Err(Problem::not_found()),
-        },
-        None => Err(Problem::not_found()),
-    }
 }

@@ -6,8 +6,7 @@ use actix_web::{
     HttpResponse,
     http::{StatusCode, header},
 };
-use kernel::UserId;
-use scim_core::{Error, Group, Params, Projection, Query, ResourcePage, User, write_list};
+use scim_core::{Error, Params, Query, ResourcePage, write_list};
 
 use crate::api::Call;
 use gate::{
@@ -49,28 +48,6 @@ pub(crate) fn list<T>(
     let next = found.next_cursor(query, id);
     let next = next.and_then(|cursor| call.site.pipeline.keys.seal_cursor(call.tenant(), &cursor));
     scim_text(StatusCode::OK, write_list(found.total, &query.page.start, next, found.resources, write))
-}
-
-/// Serializes the requested attributes of a user.
-pub(crate) fn write_user(user: User, projection: &Projection, root: &str, out: &mut String) {
-    match projection {
-        Projection::All => user.write_json(root, out),
-        _ => out.push_str(&projection.of(user.into_json(root)).to_string()),
-    }
-}
-
-/// Serializes the requested attributes of a group.
-pub(crate) fn write_group(
-    group: &Group,
-    members: &[UserId],
-    projection: &Projection,
-    root: &str,
-    out: &mut String,
-) {
-    match projection {
-        Projection::All => group.write_json(members, root, out),
-        _ => out.push_str(&projection.of(group.to_json(members, root)).to_string()),
-    }
 }
 
 /// Responds 204 to a deletion.

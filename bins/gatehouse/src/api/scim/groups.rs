@@ -1,7 +1,5 @@
 //! `/Groups`
 
-use std::collections::BTreeMap;
-
 use actix_web::{HttpRequest, HttpResponse, delete, get, http::StatusCode, patch, post, put};
 use audit::{Audited, Event};
 use kernel::{Ctx, GroupId, UserId};
@@ -14,7 +12,7 @@ use store::{Cost, Tx};
 use utoipa_actix_web::service_config::ServiceConfig;
 
 use super::{
-    answers::{Answer, list, no_content, one, resource_id, unsealed, write_group},
+    answers::{Answer, list, no_content, one, resource_id, unsealed},
     parameters::{GroupProjectionQuery, PageQuery, ProjectionQuery},
     root::root,
     shapes::{ScimGroup, ScimGroupBody, ScimGroupList, ScimPatch, ScimSearch},
@@ -78,22 +76,12 @@ async fn answer_list(call: &Call<ScimRead>, params: Params) -> Answer {
     let (members, asked) = (projection.wants("members"), query.clone());
     let cost = Cost::of_groups(&query, members);
     let find = async move |_: &Ctx, tx: &mut Tx| groups::list(tx, &asked, members).await;
-    let (found, members) = call.search(cost, find).await?;
-    let mut of = by_group(members);
+    let found = call.search(cost, find).await?;
     let root = root(&call.site);
-    let write = |group: Group, out: &mut String| {
-        let members = of.remove(&group.id).unwrap_or_default();
-        write_group(&group, &members, &projection, &root, out);
+    let write = |(group, members): (Group, Vec<UserId>), out: &mut String| {
+        projection.write_group(&group, &members, &root, out);
     };
-    Ok(list(call, &query, found, |group| group.id.as_str(), write))
-}
-
-pub(crate) fn by_group(members: Vec<(GroupId, UserId)>) -> BTreeMap<GroupId, Vec<UserId>> {
-    let mut of: BTreeMap<GroupId, Vec<UserId>> = BTreeMap::new();
-    for (group, user) in members {
-        of.entry(group).or_default().push(user);
-    }
-    of
+    Ok(list(call, &query, found, |(group, _)| group.id.as_str(), write))
 }
 
 /// Create a group
@@ -251,6 +239,6 @@ fn group_answer(
 ) -> HttpResponse {
     let root = root(site);
     let mut text = String::new();
-    write_group(group, members, projection, &root, &mut text);
+    projection.write_group(group, members, &root, &mut text);
     one(status, &group.location(&root), text)
 }

@@ -12,7 +12,7 @@ use store::{Cost, Tx};
 use utoipa_actix_web::service_config::ServiceConfig;
 
 use super::{
-    answers::{Answer, list, no_content, one, resource_id, unsealed, write_user},
+    answers::{Answer, list, no_content, one, resource_id, unsealed},
     parameters::{PageQuery, ProjectionQuery, UserListProjectionQuery},
     root::root,
     shapes::{ScimPatch, ScimSearch, ScimUser, ScimUserBody, ScimUserList},
@@ -91,7 +91,7 @@ async fn answer_list(call: &Call<ScimRead>, params: Params) -> Answer {
         &query,
         found,
         |user| user.id.as_str(),
-        |user, out| write_user(user, &projection, &root, out),
+        |user, out| projection.write_user(user, &root, out),
     ))
 }
 
@@ -226,6 +226,6 @@ fn user_answer<P: Permission>(status: StatusCode, user: User, call: &Call<P>) ->
     let projection = Params::of_query(call.request.query_string()).projection(&USERS);
     let location = user.location(&root);
     let mut text = String::with_capacity(1024);
-    write_user(user, &projection, &root, &mut text);
+    projection.write_user(user, &root, &mut text);
     one(status, &location, text)
 }

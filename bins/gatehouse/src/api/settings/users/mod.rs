@@ -21,7 +21,7 @@ use utoipa::ToSchema;
 use crate::{
     api::{
         Answer, Call,
-        lockout::Lockout,
+        lockout::{Lockout, act_on},
         me::factors::Deleted,
         openapi::values,
         paging::{Page, PageQuery},
@@ -299,12 +299,8 @@ pub(crate) async fn delete_settings_user(
     let id: UserId = call.id()?;
     let site = call.site.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let spending = proof.lock_both_and_consume(ctx, tx, &id).await?;
-        let person = directory::find_person(tx, &id).await?;
-        let lockout = Lockout::before_act_on(&person, &site, ctx, tx).await?;
-        directory::delete_person(ctx, tx, &person).await?;
-        lockout.after(ctx, tx).await?;
-        let mut events = spending.events()?;
+        let act = async |tx: &mut Tx, person: &Person| Ok(directory::delete_person(ctx, tx, person).await?);
+        let ((), mut events) = act_on(&id, &proof, &site, ctx, tx, act).await?;
         events.push(Event::new(id.as_str(), &UserDeleted {}));
         Ok::<_, Problem>(Audited::of_changes((), events))
     };

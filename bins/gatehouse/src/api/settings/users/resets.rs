@@ -1,6 +1,7 @@
 //! `POST /api/settings/users/{id}/reset-password` and `…/reset-factors`
 
 use actix_web::post;
+use directory::Person;
 use kernel::{Ctx, UserId};
 use serde::Serialize;
 use sign_in::reset;
@@ -8,7 +9,7 @@ use store::Tx;
 use utoipa::ToSchema;
 
 use crate::{
-    api::{Answer, Call, lockout::Lockout},
+    api::{Answer, Call, lockout::act_on},
     people,
 };
 use gate::{
@@ -65,12 +66,9 @@ pub(crate) async fn reset_user_password(
     let sent = call.site.mail.is_some();
     let site = call.site.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let spending = proof.lock_both_and_consume(ctx, tx, &id).await?;
-        let person = directory::find_person(tx, &id).await?;
-        let lockout = Lockout::before_act_on(&person, &site, ctx, tx).await?;
-        let done = reset::reset_password(ctx, tx, &id, sent).await?;
-        lockout.after(ctx, tx).await?;
-        Ok::<_, Problem>(done.with(spending.events()?))
+        let act = async |tx: &mut Tx, _: &Person| Ok(reset::reset_password(ctx, tx, &id, sent).await?);
+        let (done, step_up) = act_on(&id, &proof, &site, ctx, tx, act).await?;
+        Ok::<_, Problem>(done.with(step_up))
     };
     let reset::PasswordReset { person, kind, link, revoked_tokens } = call.write(work).await?;
     let link = people::deliver(&call.site, &person, kind, link).await?;
@@ -98,12 +96,9 @@ pub(crate) async fn reset_user_factors(
     let id: UserId = call.id()?;
     let site = call.site.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let spending = proof.lock_both_and_consume(ctx, tx, &id).await?;
-        let person = directory::find_person(tx, &id).await?;
-        let lockout = Lockout::before_act_on(&person, &site, ctx, tx).await?;
-        let done = reset::reset_factors(ctx, tx, &id).await?;
-        lockout.after(ctx, tx).await?;
-        Ok::<_, Problem>(done.with(spending.events()?))
+        let act = async |tx: &mut Tx, _: &Person| Ok(reset::reset_factors(ctx, tx, &id).await?);
+        let (done, step_up) = act_on(&id, &proof, &site, ctx, tx, act).await?;
+        Ok::<_, Problem>(done.with(step_up))
     };
     let reset::FactorsReset { person, removed, revoked_tokens } = call.write(work).await?;
     if let (Some(mail), Some(email)) = (&call.site.mail, &person.email)

@@ -62,7 +62,7 @@ pub(crate) async fn revoke_user_sessions(call: Call<AdministerInPerson>) -> Answ
         let person = directory::find_person(tx, &id).await?;
         let count = tx.revoke_sessions(&person.id, ctx.now, None).await?;
         let event = Event::new(person.id.as_str(), &SessionsRevoked { count, why: "REVOKED" });
-        let tokens = sign_in::reset::revoke_tokens(ctx, tx, &person.id).await?;
+        let tokens = sign_in::pats::revoke_all(ctx, tx, &person.id).await?;
         Ok::<_, Problem>(Audited::new(tokens.len(), event).with(tokens))
     };
     let revoked_tokens = call.write(work).await?;

@@ -11,8 +11,7 @@ use kernel::{Secret, TenantId};
 use metrics::Gauge;
 use tokio::sync::oneshot;
 
-use crate::area_metrics;
-use gate::errors::Problem;
+use crate::errors::Problem;
 
 /// Lowers the priority of the hashing threads (see `nice(1)`).
 const NICENESS: i32 = 10;
@@ -20,15 +19,16 @@ const NICENESS: i32 = 10;
 type HashJob = Box<dyn FnOnce() + Send>;
 
 /// Queue of password hashing jobs. The number of threads is limited so that other requests are served meanwhile.
-pub(crate) struct Hashing {
+pub struct Hashing {
     passwords: Passwords,
     queue: mpsc::Sender<HashJob>,
     waiting: Gauge,
 }
 
 impl Hashing {
-    /// Starts one thread for every two processors, at the cost of `passwords`.
-    pub(crate) fn new(passwords: Passwords) -> io::Result<Self> {
+    /// Starts one thread for every two processors, at the cost of `passwords`. The gauge shows the length of the
+    /// queue.
+    pub fn new(passwords: Passwords, length: Gauge) -> io::Result<Self> {
         let processors = thread::available_parallelism().map_or(1, usize::from);
         let (queue, waiting) = mpsc::channel::<HashJob>();
         let waiting = Arc::new(Mutex::new(waiting));
@@ -36,7 +36,7 @@ impl Hashing {
             let waiting = Arc::clone(&waiting);
             thread::Builder::new().name("hashing".into()).spawn(move || hash_in_turn(&waiting))?;
         }
-        Ok(Self { passwords, queue, waiting: area_metrics::passwords_waiting() })
+        Ok(Self { passwords, queue, waiting: length })
     }
 
     async fn run<T: Send + 'static>(
@@ -58,7 +58,7 @@ impl Hashing {
     }
 
     /// Compares a password with the stored passwords of a sign-in address; see [`Passwords::verify`].
-    pub(crate) async fn verify(
+    pub async fn verify(
         &self,
         password: Secret<String>,
         salt: Option<Salt>,
@@ -68,7 +68,7 @@ impl Hashing {
     }
 
     /// Hashes a password for storage in a tenant.
-    pub(crate) async fn hash(
+    pub async fn hash(
         &self,
         password: Secret<String>,
         salt: Salt,

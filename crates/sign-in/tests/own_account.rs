@@ -1,0 +1,295 @@
+//! Changes that users make to their own account: factors, recovery codes and the password.
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+use std::sync::Arc;
+
+use credentials::{
+    Aaguid, Attestation, Factor, FactorKind, FactorStore, Passkeys, PatPolicy, SignInMode, SignInPolicy,
+    SignInStore, TrustAnchors,
+};
+use directory::{NewPerson, Role};
+use kernel::{Actor, Ctx, Env, ManualEnv, Secret, TenantId};
+use serde_json::json;
+use sessions::{Grace, GraceAct, GraceKind, Method, NewSession, Session, Standing};
+use sign_in::{
+    Error, FactorName, MemoryStore, StepUpAnswer, TotpKeys, Verifiers, app_enrolment,
+    enrolment::{Enrolling, EnrolmentGround, has_grace_to_remove},
+    lock_account,
+    own_password::{self, CurrentPassword, PasswordReplacement, needs_step_up},
+    passkey_enrolment::{self, RegistrationAnswer},
+    pats, policy, recovery_codes,
+};
+use tokens::pat::NewPat;
+
+struct PlainKeys;
+
+impl TotpKeys for PlainKeys {
+    fn seal_totp(&self, _: &dyn Env, _: &[u8], secret: &[u8]) -> Option<Vec<u8>> {
+        Some(secret.to_vec())
+    }
+
+    fn open_totp(&self, _: &[u8], sealed: &[u8]) -> Option<Secret<Vec<u8>>> {
+        Some(Secret::new(sealed.to_vec()))
+    }
+}
+
+struct NoTrustAnchors;
+
+impl TrustAnchors for NoTrustAnchors {
+    fn roots(&self, _: Aaguid) -> Vec<Vec<u8>> {
+        Vec::new()
+    }
+}
+
+/// A user with a session.
+struct Desk {
+    env: Arc<ManualEnv>,
+    ctx: Ctx,
+    store: MemoryStore,
+    session: Session,
+    passkeys: Passkeys,
+}
+
+impl Desk {
+    async fn new() -> Self {
+        let env = Arc::new(ManualEnv::at("2026-01-01T00:00:00.000Z".parse().unwrap()));
+        let ctx = Ctx::new(env.clone(), TenantId::new(&*env), Actor::system("test"));
+        let mut store = MemoryStore::default();
+        let new =
+            NewPerson { email: "ada@example.com".parse().unwrap(), role: Role::Member, display_name: None };
+        let user = directory::create_person(&ctx, &mut store, new).await.unwrap().id;
+        let new = NewSession {
+            user,
+            device_label: "Firefox".into(),
+            location: None,
+            standing: Standing::Full,
+            methods: vec![Method::Password],
+            signed_in_at: None,
+            foreign: None,
+            grace: None,
+            not_after: None,
+        };
+        let session = sessions::open(&ctx, &mut store, new).await.unwrap().unwrap();
+        let passkeys = Passkeys::new("Gatehouse", "https://gate.example.com").unwrap();
+        Self { env, ctx, store, session, passkeys }
+    }
+
+    fn wait(&mut self, seconds: i64) {
+        self.env.advance_millis(seconds * 1000);
+        self.ctx.now = self.env.now();
+    }
+
+    async fn enrolling(&mut self) -> Enrolling {
+        let account = lock_account(&mut self.store, &self.session.user).await.unwrap();
+        Enrolling { account, session: self.session.clone(), standing_today: Standing::Full }
+    }
+
+    /// Begins the enrolment of an app.
+    async fn app(&mut self) -> app_enrolment::PendingApp {
+        let (enrolling, verifiers) = (self.enrolling().await, verifiers(&PlainKeys));
+        let ground = EnrolmentGround::First;
+        app_enrolment::begin(&self.ctx, &mut self.store, &verifiers, &enrolling, ground).await.unwrap()
+    }
+
+    async fn verify(
+        &mut self,
+        app: &app_enrolment::PendingApp,
+        code: &str,
+    ) -> Result<Option<app_enrolment::ProvedApp>, Error> {
+        let (user, verifiers) = (self.session.user.clone(), verifiers(&PlainKeys));
+        app_enrolment::verify(&self.ctx, &mut self.store, &verifiers, &user, &app.factor.id, code).await
+    }
+
+    fn code(&self, app: &app_enrolment::PendingApp) -> String {
+        let seconds = u64::try_from(self.ctx.now.unix_millis() / 1000).unwrap();
+        totp_lite::totp_custom::<totp_lite::Sha1>(30, 6, app.secret.expose(), seconds)
+    }
+}
+
+fn verifiers(keys: &PlainKeys) -> Verifiers<'_> {
+    Verifiers { passkeys: None, totp: keys }
+}
+
+#[tokio::test]
+async fn app_is_enrolled_with_its_first_code_which_counts_once() {
+    let mut desk = Desk::new().await;
+    let app = desk.app().await;
+    assert!(!app.factor.is_verified());
+    assert!(matches!(desk.verify(&app, "12345").await, Err(Error::FactorInvalid)));
+    let code = desk.code(&app);
+    let proved = desk.verify(&app, &code).await.unwrap().unwrap();
+    assert_eq!(proved.ground, EnrolmentGround::First);
+    let again = desk.verify(&app, &code).await.unwrap().unwrap();
+    let factor = app_enrolment::confirm(&desk.ctx, &mut desk.store, proved).await.unwrap();
+    assert!(factor.is_verified() && factor.kind() == FactorKind::Totp);
+    let refused = app_enrolment::confirm(&desk.ctx, &mut desk.store, again).await;
+    assert!(matches!(refused, Err(Error::FactorInvalid)));
+    assert!(desk.verify(&app, &code).await.unwrap().is_none(), "the app is no longer pending");
+}
+
+#[tokio::test]
+async fn pending_app_expires_and_is_replaced_by_the_next() {
+    let mut desk = Desk::new().await;
+    let first = desk.app().await;
+    let second = desk.app().await;
+    let code = desk.code(&first);
+    assert!(desk.verify(&first, &code).await.unwrap().is_none());
+    desk.wait(credentials::TICKET_MINUTES * 60);
+    let code = desk.code(&second);
+    assert!(desk.verify(&second, &code).await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn registration_of_a_passkey_belongs_to_its_session_and_counts_once() {
+    let mut desk = Desk::new().await;
+    let enrolling = desk.enrolling().await;
+    let passkeys = &desk.passkeys;
+    let verifiers = Verifiers { passkeys: Some(passkeys), totp: &PlainKeys };
+    let (ctx, ground) = (&desk.ctx, EnrolmentGround::First);
+    let begun = passkey_enrolment::begin(
+        ctx,
+        &mut desk.store,
+        &verifiers,
+        &enrolling,
+        &[],
+        ground,
+        Attestation::None,
+    );
+    let begun = begun.await.unwrap();
+    assert_eq!(begun.options["user"]["name"], "ada@example.com");
+    let answer =
+        || RegistrationAnswer::new(&ctx.tenant, &begun.ticket.0, json!({ "id": "x" }), None).unwrap();
+    let foreign = TenantId::new(&*ctx.env);
+    let refused = RegistrationAnswer::new(&foreign, &begun.ticket.0, json!({}), None);
+    assert!(matches!(refused, Err(Error::TicketInvalid)));
+    let refused = RegistrationAnswer::new(&ctx.tenant, &begun.ticket.0, json!({}), Some("\n"));
+    assert!(matches!(refused, Err(Error::Malformed(_))));
+
+    let makers = NoTrustAnchors;
+    let mut other = desk.session.clone();
+    other.id = sessions::SessionId::new(&*ctx.env);
+    let store = &mut desk.store;
+    let refused = passkey_enrolment::verify(ctx, store, &verifiers, &makers, &other, answer()).await;
+    assert!(matches!(refused, Err(Error::TicketInvalid)));
+    let own = &desk.session;
+    let refused = passkey_enrolment::verify(ctx, store, &verifiers, &makers, own, answer()).await;
+    assert!(matches!(refused, Err(Error::MalformedCredential(_))));
+    let refused = passkey_enrolment::verify(ctx, store, &verifiers, &makers, own, answer()).await;
+    assert!(matches!(refused, Err(Error::TicketInvalid)), "the registration is consumed");
+}
+
+#[tokio::test]
+async fn session_begun_with_a_recovery_code_may_remove_only_an_older_factor() {
+    let mut desk = Desk::new().await;
+    let factor = desk.app().await.factor;
+    desk.wait(1);
+    let (mut session, now) = (desk.session.clone(), desk.ctx.now);
+    assert!(!has_grace_to_remove(&session, &factor, now), "the session has no grace");
+    session.grace = Some(Grace::new(GraceKind::Recovery, now));
+    assert!(has_grace_to_remove(&session, &factor, now));
+    let newer = Factor { created_at: now, ..factor.clone() };
+    assert!(!has_grace_to_remove(&session, &newer, now));
+    session.consume(GraceAct::Remove);
+    assert!(!has_grace_to_remove(&session, &factor, now), "the grace is used up");
+}
+
+#[tokio::test]
+async fn tokens_are_revoked_with_an_audit_entry() {
+    let mut desk = Desk::new().await;
+    let user = desk.session.user.clone();
+    let scopes = vec![tokens::Scope::ReadProfile];
+    let new = NewPat { name: "CI".into(), scopes, expires_in_days: None };
+    assert!(!new.is_administrative() && !new.writes());
+    let (pat, _, event) = pats::mint(&desk.ctx, &mut desk.store, &user, new).await.unwrap();
+    assert_eq!((event.code, event.resource_id.as_str()), ("ACCOUNT_PAT_CREATED", pat.id.as_str()));
+    let revoked = pats::revoke(&desk.ctx, &mut desk.store, &user, &pat.id).await.unwrap();
+    assert_eq!(revoked.into_parts().1[0].code, "ACCOUNT_PAT_REVOKED");
+    assert!(pats::revoke(&desk.ctx, &mut desk.store, &user, &pat.id).await.is_err());
+    assert!(pats::revoke_all(&desk.ctx, &mut desk.store, &user).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn new_recovery_codes_replace_the_old_ones() {
+    let mut desk = Desk::new().await;
+    let user = desk.session.user.clone();
+    let (first, event) = recovery_codes::generate(&desk.ctx, &mut desk.store, &user).await.unwrap();
+    assert_eq!((first.len(), event.code), (10, "ACCOUNT_RECOVERY_CODES_GENERATED"));
+    let (second, _) = recovery_codes::generate(&desk.ctx, &mut desk.store, &user).await.unwrap();
+    assert_ne!(first[0].expose(), second[0].expose());
+    assert_eq!(desk.store.unused_codes(&user).await.unwrap(), 10);
+}
+
+#[tokio::test]
+async fn change_of_a_password_needs_a_recent_sign_in_or_a_step_up() {
+    let mut desk = Desk::new().await;
+    let session = desk.session.clone();
+    assert!(!needs_step_up(&desk.ctx, &mut desk.store, &session).await.unwrap());
+    let app = desk.app().await;
+    assert!(!needs_step_up(&desk.ctx, &mut desk.store, &session).await.unwrap(), "the app is pending");
+    desk.wait(300);
+    let late = needs_step_up(&desk.ctx, &mut desk.store, &session).await;
+    assert!(matches!(late, Err(Error::SignInRequired(_))));
+    let code = desk.code(&app);
+    let proved = desk.verify(&app, &code).await.unwrap().unwrap();
+    app_enrolment::confirm(&desk.ctx, &mut desk.store, proved).await.unwrap();
+    assert!(needs_step_up(&desk.ctx, &mut desk.store, &session).await.unwrap());
+}
+
+#[tokio::test]
+async fn password_is_changed_only_if_it_is_still_the_one_that_was_compared() {
+    let mut desk = Desk::new().await;
+    let session = desk.session.clone();
+    desk.store.set_password(&session.user, "old", desk.ctx.now).await.unwrap();
+    let current = CurrentPassword::read(&mut desk.store, &session, "origin").await.unwrap();
+    assert_eq!(current.hash.as_deref(), Some("old"));
+    assert!(!current.is_known_origin);
+    let strangers = current.limits("origin").len();
+    assert!(CurrentPassword { is_known_origin: true, ..current }.limits("origin").len() < strangers);
+
+    let replacement = |compared: &str| PasswordReplacement {
+        compared: Some(compared.into()),
+        hash: "new".into(),
+        revoke_tokens: true,
+    };
+    let stale = own_password::change(&desk.ctx, &mut desk.store, &session, &replacement("older")).await;
+    assert!(matches!(stale, Err(Error::InvalidCredentials)));
+    let changed =
+        own_password::change(&desk.ctx, &mut desk.store, &session, &replacement("old")).await.unwrap();
+    assert_eq!(changed.revoked_tokens, Some(0));
+    assert_eq!(changed.events[0].code, "ACCOUNT_PASSWORD_CHANGED");
+    assert_eq!(desk.store.password(&session.user).await.unwrap().as_deref(), Some("new"));
+}
+
+#[tokio::test]
+async fn policy_without_pat_settings_keeps_them() {
+    let mut desk = Desk::new().await;
+    let pat = PatPolicy { allowed_scopes: Some(vec!["read:profile".into()]), max_days: None };
+    let first = SignInPolicy { pat: Some(pat.clone()), ..SignInPolicy::default() };
+    policy::check(&first).unwrap();
+    let (_, events) = policy::change(&desk.ctx, &mut desk.store, first).await.unwrap().into_parts();
+    assert_eq!(events.len(), 1);
+    let second = SignInPolicy { sign_in_mode: SignInMode::SsoAllowed, ..SignInPolicy::default() };
+    let (second, events) = policy::change(&desk.ctx, &mut desk.store, second).await.unwrap().into_parts();
+    assert_eq!(second.pat, Some(pat));
+    assert!(events.len() <= 1);
+    let (_, events) = policy::change(&desk.ctx, &mut desk.store, second).await.unwrap().into_parts();
+    assert!(events.is_empty(), "nothing changed");
+}
+
+#[test]
+fn unknown_scope_of_a_policy_is_named_by_its_path() {
+    let pat = PatPolicy { allowed_scopes: Some(vec!["read:profile".into(), "x".into()]), max_days: None };
+    let policy = SignInPolicy { pat: Some(pat), ..SignInPolicy::default() };
+    let problem = policy::check(&policy).unwrap_err();
+    assert!(problem.starts_with("pat.allowedScopes[1]: "), "{problem}");
+}
+
+#[test]
+fn recovery_codes_cannot_prove_a_step_up() {
+    let refused = StepUpAnswer::new(FactorName::RecoveryCode, Some("x".into()), None);
+    assert!(matches!(refused, Err(Error::RecoveryCodeNotAccepted)));
+    let refused = StepUpAnswer::new(FactorName::Webauthn, None, Some(json!({})));
+    assert!(matches!(refused, Err(Error::Malformed(_))));
+    let answer = StepUpAnswer::new(FactorName::Totp, Some("123456".into()), None).unwrap();
+    assert_eq!(answer.factor, stepup::Factor::Totp);
+}
