@@ -42,7 +42,7 @@ mod tx;
 mod webhooks;
 
 pub use self::across::Across;
-pub use self::audit::export::{Export, ExportOutcome, Exported, Proof};
+pub use self::audit::export::{Export, ExportOutcome};
 pub use self::audit::log::UnsealedLog;
 pub use self::authentication::credential::CredentialAtCommit;
 pub use self::authentication::holder::Holder;

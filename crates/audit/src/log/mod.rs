@@ -10,6 +10,7 @@ mod finding;
 mod merkle;
 mod offline;
 mod proof;
+mod prove;
 mod removal;
 mod retention;
 mod seal;
@@ -21,6 +22,9 @@ pub use finding::{Finding, Verified};
 pub use merkle::{Frontier, GROUP, Hash, NodePosition, verify_consistency, verify_inclusion};
 pub use offline::{VerifiedExport, verify_export};
 pub use proof::{Nodes, consistency, inclusion};
+pub use prove::{
+    ConsistencyProof, InclusionProof, NewestCheckpoint, newest_checkpoint, prove_consistency, prove_inclusion,
+};
 pub use removal::{Removable, is_covered, newest_removal, removable, root_before};
 pub use retention::RetentionSettings;
 pub use seal::{AT_ONCE, Batch, Lease, LockedLog, SealPolicy, SealProgress, Sealed, Unsealed, seal};
@@ -28,6 +32,6 @@ pub use statement::{MacStart, Removal, Retention, Statement};
 pub use verify::{SealedRow, VerifyKeys, verify};
 
 pub use crate::{
-    error::{ExportError, NoteError},
-    store::{SealStore, TreeStore, VerifyStore},
+    error::{ExportError, NoteError, ProofError},
+    store::{ProofStore, SealStore, TreeStore, VerifyStore},
 };

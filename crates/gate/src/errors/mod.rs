@@ -4,6 +4,7 @@
 //! the body of RFC 7644 §3.12, which also includes the envelope's members at 401 and 403.
 
 mod attestation;
+mod audit;
 mod code;
 mod credentials;
 mod directory;

@@ -2,7 +2,6 @@
 
 use credentials::Trust;
 use directory::Role;
-use kernel::ActorKind;
 use saml_sp::{Reason as SamlReason, Step};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -90,10 +89,6 @@ fn ipv6() -> String {
 strings! {
     /// `ADMIN` changes the settings of the tenant.
     UserRole = one_of([Role::Admin, Role::Member].map(Role::as_str));
-    /// Type of actor.
-    ActorType = one_of(
-        [ActorKind::User, ActorKind::Scim, ActorKind::System, ActorKind::Saml].map(ActorKind::as_str)
-    );
 
     /// The state of a sign-in.
     SignInStatus = one_of(["SIGNED_IN", "MFA_REQUIRED", "ENROLMENT_REQUIRED", "TENANT_CHOICE"]);
@@ -155,8 +150,6 @@ strings! {
     WebhookDisabledReason =
         one_of([DisabledReason::Gone, DisabledReason::Failing].map(DisabledReason::as_str));
 
-    /// The format of an export.
-    ExportFormat = one_of(["csv", "ndjson"]);
     /// `sequence`: sealed entries in the order of the log. Default: newest first.
     AuditOrder = one_of(["sequence"]);
 
