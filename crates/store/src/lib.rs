@@ -47,7 +47,7 @@ pub use self::audit::log::UnsealedLog;
 pub use self::authentication::credential::CredentialAtCommit;
 pub use self::authentication::holder::Holder;
 pub use self::authentication::last_use::{CredentialType, LastUse};
-pub use self::authentication::recent_use::{MAX_RECENT, RecentUse};
+pub use self::authentication::recent_use::MAX_RECENT;
 pub use self::authentication::reread::{Credential, CredentialKey};
 pub use self::credentials::accounts::{Account, ForeignHolder};
 pub use self::credentials::enrolled_passkeys::EnrolledPasskey;

@@ -66,26 +66,6 @@ fn line(longest: usize) -> Value {
     json!({ "minLength": 1, "maxLength": longest, "pattern": r"^[^\u0000-\u001f\u007f-\u009f]+$" })
 }
 
-/// Regular expression for an IPv4 address.
-const IPV4: &str =
-    r"((25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])\.){3}(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])";
-
-/// Returns a regular expression for an IPv6 address (RFC 4291, section 2.2).
-fn ipv6() -> String {
-    const GROUP: &str = "[0-9A-Fa-f]{1,4}";
-    // The part before `::`, including the first colon.
-    let head = |groups: usize| if groups == 0 { ":".into() } else { format!("({GROUP}:){{{groups}}}") };
-    let mut forms = vec![
-        format!("({GROUP}:){{7}}{GROUP}"),
-        format!("({GROUP}:){{6}}{IPV4}"),
-        format!("({GROUP}:){{1,7}}:"),
-        "::".into(),
-    ];
-    forms.extend((0..=6).map(|before| format!("{}(:{GROUP}){{1,{}}}", head(before), 7 - before)));
-    forms.extend((0..=5).map(|before| format!("{}(:{GROUP}){{0,{}}}:{IPV4}", head(before), 5 - before)));
-    format!("({})", forms.join("|"))
-}
-
 strings! {
     /// `ADMIN` changes the settings of the tenant.
     UserRole = one_of([Role::Admin, Role::Member].map(Role::as_str));
@@ -103,9 +83,6 @@ strings! {
 
     /// `CALLER_NOT_COVERED`: make the change even if it blocks the caller's own address.
     Acknowledgement = one_of(["CALLER_NOT_COVERED"]);
-    /// Type of a token.
-    TokenType = one_of(["PAT", "SCIM"]);
-
 
     /// `VERIFIED`: the sign-in page sends users of the domain to the tenant's identity provider.
     DomainStatus = one_of(["VERIFIED", "UNVERIFIED"]);
@@ -188,15 +165,5 @@ strings! {
         "maxLength": 128,
         "pattern": "^[A-Za-z0-9_.*]+$",
         "examples": ["ACCOUNT_*"],
-    });
-    /// An IPv4 or IPv6 address.
-    IpAddress = json!({ "pattern": format!("^({IPV4}|{})$", ipv6()), "examples": ["203.0.113.7"] });
-    /// A range of IPv4 or IPv6 addresses in CIDR notation, or one address.
-    IpRange = json!({
-        "pattern": format!(
-            "^({IPV4}(/([12]?[0-9]|3[0-2]))?|{}(/([1-9]?[0-9]|1[01][0-9]|12[0-8]))?)$",
-            ipv6()
-        ),
-        "examples": ["203.0.113.0/24", "2001:db8::/32"],
     });
 }
