@@ -1,8 +1,8 @@
 //! Applies the attestation policy when a passkey is enrolled.
 
-use attestation::{AttestationPolicyStore, Candidate, Mode, Policy, Reason};
+use attestation::{AttestationPolicyStore, Candidate, Mode, Policy};
 use audit::{Event, events::policies::AttestationPolicyBlocked};
-use credentials::{Aaguid, Attestation, Passkey, Trust};
+use credentials::{Attestation, Passkey, Trust};
 use kernel::{Ctx, UserId};
 use store::{EnrolledPasskey, Tx};
 
@@ -10,23 +10,12 @@ use crate::area_metrics;
 use crate::trust_anchors::WatchedTrustAnchors;
 use gate::errors::{Code, Problem};
 
-/// Describes a passkey as the policy sees it.
-/// Only the browser reports whether an authenticator is roaming, so that claim is ignored and the authenticator model
-/// decides.
-fn candidate(aaguid: Aaguid, is_platform: Option<bool>, backup_eligible: bool, proved: bool) -> Candidate {
-    Candidate {
-        aaguid: attestation::Aaguid(aaguid.0),
-        is_platform: is_platform.filter(|platform| *platform),
-        backup_eligible: Some(backup_eligible),
-        proved,
-    }
-}
-
 /// Describes an enrolled passkey as if it were enrolled today. A model whose trust anchor was removed counts as
 /// unproved.
 pub(crate) fn asked_today(passkey: &EnrolledPasskey, makers: &WatchedTrustAnchors) -> Candidate {
     let proved = passkey.trust == Trust::Trusted && makers.can_prove(passkey.aaguid);
-    candidate(passkey.aaguid, passkey.is_platform, passkey.backup_eligible, proved)
+    let aaguid = attestation::Aaguid(passkey.aaguid.0);
+    Candidate::enrolled(aaguid, passkey.is_platform, passkey.backup_eligible, proved)
 }
 
 /// Returns the name of the passkey's authenticator model, if the catalog contains it.
@@ -45,7 +34,8 @@ pub(crate) fn conveyance(policy: &Policy) -> Attestation {
 /// Checks a passkey against the attestation policy. Fails with 403 if the policy blocks it.
 pub(crate) async fn admit(ctx: &Ctx, tx: &mut Tx, user: &UserId, passkey: &Passkey) -> Result<(), Problem> {
     let proved = passkey.trust == Trust::Trusted;
-    let asked = candidate(passkey.aaguid, passkey.is_platform, passkey.backup_eligible(), proved);
+    let aaguid = attestation::Aaguid(passkey.aaguid.0);
+    let asked = Candidate::enrolled(aaguid, passkey.is_platform, passkey.backup_eligible(), proved);
     let verdict = tx.attestation_policy().await?.decide(&asked);
     let Some(reason) = verdict.reason() else { return Ok(()) };
     area_metrics::attestation_denied(reason.as_str());
@@ -58,14 +48,6 @@ pub(crate) async fn admit(ctx: &Ctx, tx: &mut Tx, user: &UserId, passkey: &Passk
         reasons: verdict.reasons.iter().map(|reason| reason.as_str()).collect(),
         suppressed: None,
     };
-    let message = match reason {
-        Reason::AllowlistNoMatch => "this tenant does not allow this authenticator model",
-        Reason::SyncedPasskeyDenied => "this tenant does not allow synced passkeys",
-        Reason::PlatformAuthenticatorDenied => {
-            "this tenant does not allow authenticators built into a device"
-        }
-    };
-    let message = format!("{message}; use another one, or ask an administrator which are allowed");
-    let refused = Problem::new(Code::AttestationPolicyBlocked, message).reason(reason.as_str());
+    let refused = Problem::new(Code::AttestationPolicyBlocked, reason.advice()).reason(reason.as_str());
     Err(refused.with_event(Event::new(ctx.tenant.as_str(), &data)))
 }
