@@ -5,7 +5,6 @@ pub(crate) mod auth;
 mod call;
 pub(crate) mod developers;
 mod digest;
-mod document;
 pub(crate) mod documents;
 mod lockout;
 mod me;
@@ -22,7 +21,6 @@ use utoipa_actix_web::service_config::ServiceConfig;
 
 pub(crate) use self::{
     attestation::known_as,
-    document::Document,
     lockout::missing as missing_to_sign_in,
     me::tokens::created as pat_created,
     settings::{

@@ -11,6 +11,7 @@ mod directory;
 mod netpolicy;
 mod problem;
 mod saml_sp;
+pub mod schema;
 mod scim_core;
 mod sessions;
 mod sign_in;
