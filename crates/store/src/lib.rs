@@ -63,7 +63,4 @@ pub use self::scim_core::filter::Cost;
 pub use self::store::{DatabaseUrl, ParseDatabaseUrlError, Store};
 pub use self::tokens::rows::pat_limits;
 pub use self::tx::{Failure, Tx};
-pub use self::webhooks::{
-    Delivered, DeliveryStatus, HourOfDeliveries, MAX_REPLAYED, PastEvent, PendingSubscription, ReplaySummary,
-    Retries, event_payload,
-};
+pub use self::webhooks::{MAX_REPLAYED, PastEvent, PendingSubscription, Retries, event_payload};

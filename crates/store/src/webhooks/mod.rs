@@ -13,7 +13,7 @@ mod subscriptions;
 pub(crate) use self::delivery_row::{DeliveryRow, insert_delivery};
 pub(crate) use self::fan_out::{DeliveredRow, FanOut, WokenSubscriptions};
 pub use self::{
-    deliveries::{Delivered, DeliveryStatus, event_payload},
-    history::{HourOfDeliveries, MAX_REPLAYED, PastEvent, ReplaySummary},
+    deliveries::event_payload,
+    history::{MAX_REPLAYED, PastEvent},
     queue::{PendingSubscription, Retries},
 };

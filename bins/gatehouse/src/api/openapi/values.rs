@@ -11,7 +11,7 @@ use utoipa::{
     PartialSchema, ToSchema,
     openapi::{RefOr, Schema},
 };
-use webhooks::{AttemptError, DisabledReason, client::Failure};
+use webhooks::client::Failure;
 
 /// Defines string schemas: a description, and JSON Schema keywords.
 macro_rules! strings {
@@ -106,27 +106,10 @@ strings! {
     /// Why a response is refused.
     SamlRefusalReason = one_of(SamlReason::ALL.iter().map(|reason| reason.as_str()).collect::<Vec<_>>());
 
-    /// `FAILED` attempts are retried unless `final` is true.
-    DeliveryStatus = one_of(["PENDING", "SUCCEEDED", "FAILED"]);
-    /// Why there was no response. `EVENT_DROPPED`: the event was purged.
-    DeliveryError = one_of(
-        [
-            AttemptError::Timeout,
-            AttemptError::Connect,
-            AttemptError::Tls,
-            AttemptError::Blocked,
-            AttemptError::EventDropped,
-        ]
-        .map(AttemptError::as_str)
-    );
     /// Why there was no response.
     WebhookTestError = one_of(
         [Failure::Timeout, Failure::Connect, Failure::Tls, Failure::Blocked].map(Failure::as_str)
     );
-    /// `GONE`: the receiver answered 410. `FAILING`: no success for five days.
-    WebhookDisabledReason =
-        one_of([DisabledReason::Gone, DisabledReason::Failing].map(DisabledReason::as_str));
-
     /// `sequence`: sealed entries in the order of the log. Default: newest first.
     AuditOrder = one_of(["sequence"]);
 
@@ -158,12 +141,5 @@ strings! {
         "maxLength": 254,
         "pattern": r"^\s*[^\s@\u0000-\u001f\u007f-\u009f]+@[^\s@\u0000-\u001f\u007f-\u009f]+\s*$",
         "examples": ["ada@example.com"],
-    });
-    /// Event types to deliver: letters, digits, `_`, `.`, and `*` for any characters.
-    EventFilter = json!({
-        "minLength": 1,
-        "maxLength": 128,
-        "pattern": "^[A-Za-z0-9_.*]+$",
-        "examples": ["ACCOUNT_*"],
     });
 }
