@@ -2,9 +2,13 @@
 
 use audit::{
     Audited, Event,
-    events::sign_in::{SessionRenewed, SessionRevoked, SessionsRevoked, SignInNewDevice, SignInSucceeded},
+    events::{
+        sign_in::{SessionRenewed, SessionRevoked, SessionsRevoked, SignInNewDevice, SignInSucceeded},
+        users::{UserDeactivated, UserReactivated, UserRoleChanged, UserUpdated},
+    },
 };
 use credentials::{FactorStore, OriginHistory, SignInStore};
+use directory::Person;
 use kernel::{Ctx, StoreResult, UserId};
 use sessions::{Session, SessionId, SessionStore};
 
@@ -18,6 +22,25 @@ pub(crate) async fn record_origin<S: SignInStore>(
     let is_new = store.note_origin(&session.user, origin, ctx.now).await? == OriginHistory::New;
     let data = SignInNewDevice { session: session.id.to_string() };
     Ok(is_new.then(|| Event::new(session.user.as_str(), &data)))
+}
+
+/// Returns the events of the differences between a user's account before and after a change.
+pub fn account_changes(before: &Person, after: &Person) -> Vec<Event> {
+    let mut events = Vec::new();
+    let id = after.id.as_str();
+    if before.role != after.role {
+        let data = UserRoleChanged { from: before.role.as_str(), to: after.role.as_str() };
+        events.push(Event::new(id, &data));
+    }
+    if before.email != after.email {
+        events.push(Event::new(id, &UserUpdated { changed: vec!["emails".into()] }));
+    }
+    match (before.active, after.active) {
+        (true, false) => events.push(Event::new(id, &UserDeactivated {})),
+        (false, true) => events.push(Event::new(id, &UserReactivated {})),
+        _ => {}
+    }
+    events
 }
 
 /// Returns the event of a completed sign-in.

@@ -45,11 +45,13 @@ mod factor;
 mod federated;
 mod first_factor;
 mod link;
+mod lockout;
 mod memory;
 mod network;
 mod outcome;
 mod passkey;
 pub mod password;
+mod policy;
 pub mod reset;
 mod second_factor;
 mod session;
@@ -61,16 +63,18 @@ pub mod ticket;
 pub use self::{
     account::{Account, lock_account, lock_account_to_remove, lock_session},
     device::Device,
-    error::{Error, NetworkBlocked},
-    events::{end_other_sessions, end_session},
+    error::{Error, LockoutError, NetworkBlocked},
+    events::{account_changes, end_other_sessions, end_session},
     factor::{FactorAnswer, FactorName, TotpKeys, Verifiers},
     federated::{NeighbourCookie, with_identity_provider, with_neighbour_cookie},
     link::{LinkProof, RedeemableLink, check_password, find_link, parse_link, with_link},
+    lockout::{AdministratorStore, Lockout, missing_to_sign_in, require_way_in},
     memory::MemoryStore,
     network::admit as admit_network,
     outcome::{Attempt, Outcome},
     passkey::{PasskeyChallenge, PasskeyProof, with_passkey},
     password::with_password,
+    policy::{change_policy, check_policy},
     second_factor::{SecondFactor, continue_session, find_ticket, resume, with_second_factor},
     session::StartedSession,
     state::{Requirements, State, Step, check_mode, next},

@@ -23,15 +23,14 @@ pub(crate) use self::{
     attestation::known_as,
     lockout::missing as missing_to_sign_in,
     me::tokens::created as pat_created,
-    settings::{
-        ProviderContext, ShownProvider, change_network_policy, change_policy, check_policy, impact_of,
-    },
+    settings::{ProviderContext, ShownProvider, change_network_policy, impact_of},
 };
 pub(crate) use self::{
     call::{Answer, Call},
     site::Site,
 };
 pub use self::{documents::events, openapi::document};
+pub(crate) use sign_in::{change_policy, check_policy};
 
 /// Registers every operation of the API.
 pub(crate) fn routes(config: &mut ServiceConfig<'_>) {

@@ -15,7 +15,6 @@ pub(crate) use self::{
     attestation_policy::impact::impact_of,
     network_policy::change as change_network_policy,
     saml_providers::{findings::ProviderContext, shown::ShownProvider},
-    sign_in_policy::{change as change_policy, check as check_policy},
 };
 
 use utoipa_actix_web::service_config::ServiceConfig;

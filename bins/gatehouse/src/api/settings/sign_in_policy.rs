@@ -1,9 +1,9 @@
 //! `/api/settings/sign-in-policy`
 
 use actix_web::{get, put};
-use audit::{Audited, Event, events::policies::SignInPolicyChanged};
 use credentials::{SignInPolicy, SignInStore};
 use kernel::Ctx;
+use sign_in::{change_policy, check_policy};
 use store::Tx;
 
 use crate::api::{Answer, Call, lockout};
@@ -47,40 +47,13 @@ pub(crate) async fn put_sign_in_policy(
     body: Json<SignInPolicy>,
 ) -> Answer {
     let policy = body.0;
-    check(&policy).map_err(Problem::invalid_request)?;
+    check_policy(&policy).map_err(Problem::invalid_request)?;
     let site = call.site.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let spending = proof.lock_and_consume(ctx, tx).await?;
-        let changed = change(ctx, tx, policy.clone()).await?;
+        let changed = change_policy(ctx, tx, policy.clone()).await?;
         lockout::guard_policy(&site, &policy, ctx, tx).await?;
         Ok::<_, Problem>(changed.with(spending.events()?))
     };
     Ok(answer(&call.write(work).await?))
-}
-
-/// Checks a policy, including the names of its scopes. The error begins with the JSON path.
-pub(crate) fn check(policy: &SignInPolicy) -> Result<(), String> {
-    policy.check().map_err(|error| error.to_string())?;
-    let scopes = policy.pat.iter().flat_map(|pat| pat.allowed_scopes.iter().flatten());
-    for (place, scope) in scopes.enumerate() {
-        scope.parse::<tokens::Scope>().map_err(|error| format!("pat.allowedScopes[{place}]: {error}"))?;
-    }
-    Ok(())
-}
-
-/// Saves the tenant's policy. Without `pat`, the settings for personal access tokens stay unchanged.
-pub(crate) async fn change(
-    ctx: &Ctx,
-    tx: &mut Tx,
-    mut policy: SignInPolicy,
-) -> kernel::StoreResult<Audited<SignInPolicy>> {
-    let before = tx.sign_in_policy_to_change().await?;
-    policy.pat = policy.pat.or_else(|| before.pat.clone());
-    let changed = policy.changed_from(&before);
-    if changed.is_empty() {
-        return Ok(Audited::without(policy, audit::Unaudited::NothingChanged));
-    }
-    tx.set_sign_in_policy(&policy).await?;
-    let event = Event::new(ctx.tenant.as_str(), &SignInPolicyChanged { changed });
-    Ok(Audited::new(policy, event))
 }
