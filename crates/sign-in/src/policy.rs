@@ -49,7 +49,8 @@ mod tests {
         let pat = |scope: &str| PatPolicy { max_days: Some(30), allowed_scopes: Some(vec![scope.into()]) };
         let limited = SignInPolicy { pat: Some(pat("read:profile")), ..SignInPolicy::default() };
         assert_eq!(check_policy(&limited), Ok(()));
-        change_policy(&ctx, &mut store, limited.clone()).await.unwrap();
+        let (_, events) = change_policy(&ctx, &mut store, limited.clone()).await.unwrap().into_parts();
+        assert_eq!(events.len(), 1);
         let (kept, events) =
             change_policy(&ctx, &mut store, SignInPolicy::default()).await.unwrap().into_parts();
         assert_eq!((kept, events.len()), (limited, 0));
