@@ -37,16 +37,19 @@ impl Group {
     }
 }
 
-/// A known authenticator model.
+/// An authenticator model of the catalog.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", schema(as = KnownAuthenticator))]
 pub struct Authenticator {
-    /// The identifier of the model.
+    /// A UUID.
+    #[cfg_attr(feature = "openapi", schema(value_type = String, format = "uuid"))]
     pub aaguid: Aaguid,
     /// The name of the model.
     pub name: &'static str,
     /// The manufacturer.
     pub vendor: &'static str,
-    /// The group that the model belongs to.
+    /// `FIPS_HARDWARE`, `HARDWARE`, `PLATFORM` or `SYNCED`.
     pub group: Group,
 }
 

@@ -28,18 +28,22 @@ mod change;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod error;
+mod impact;
 pub mod mds;
 mod memory;
 mod policy;
 mod roots;
 mod store;
+mod test;
 mod trust_anchors;
 
 pub use aaguid::{Aaguid, ParseAaguidError};
 pub use catalog::{Authenticator, Group, catalog, find};
 pub use change::{ChangedPolicy, MAX_MODELS, set};
 pub use error::{Error, TrustFileError};
+pub use impact::{EnrolledPasskey, Impact, ImpactCounter, ModelImpact, RefusedPasskey};
 pub use policy::{Candidate, Mode, Policy, Reason, Verdict};
 pub use roots::{FileError, Roots};
 pub use store::AttestationPolicyStore;
+pub use test::{Decision, ModelDecision, ModelTest};
 pub use trust_anchors::{LoadedTrustAnchors, TrustAnchorObserver, TrustFiles, WatchedTrustAnchors};

@@ -52,6 +52,13 @@ pub struct Candidate {
 }
 
 impl Candidate {
+    /// Creates a candidate that a user enrols. Only the browser reports that an authenticator is not built into a
+    /// device, so that claim is ignored and the model decides.
+    pub fn enrolled(aaguid: Aaguid, is_platform: Option<bool>, backup_eligible: bool, proved: bool) -> Self {
+        let is_platform = is_platform.filter(|platform| *platform);
+        Self { aaguid, is_platform, backup_eligible: Some(backup_eligible), proved }
+    }
+
     /// Creates a candidate with the properties in the catalog and a proved model.
     pub fn for_model(aaguid: Aaguid) -> Self {
         Self { aaguid, is_platform: None, backup_eligible: None, proved: true }
@@ -95,15 +102,16 @@ impl Reason {
         }
     }
 
-    /// Returns what the user whose authenticator is refused needs to know.
-    pub fn explanation(self) -> &'static str {
-        match self {
+    /// Returns what to tell the user whose authenticator is refused.
+    pub fn advice(self) -> String {
+        let problem = match self {
             Self::AllowlistNoMatch => "this tenant does not allow this authenticator model",
             Self::SyncedPasskeyDenied => "this tenant does not allow synced passkeys",
             Self::PlatformAuthenticatorDenied => {
                 "this tenant does not allow authenticators built into a device"
             }
-        }
+        };
+        format!("{problem}; use another one, or ask an administrator which are allowed")
     }
 }
 

@@ -1,14 +1,17 @@
 //! The registry of event types.
 
+use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::PartialSchema;
 
 use crate::EventData;
 
 /// The description of an event type.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct EventSpec {
     /// The audit code, which is also the webhook event type.
+    #[serde(rename = "type")]
     pub code: &'static str,
     /// A sentence that says what happened.
     pub description: &'static str,
@@ -41,7 +44,7 @@ impl EventSpec {
     }
 }
 
-fn payload_schema(code: &str, resource_type: &str, data: impl serde::Serialize) -> Value {
+fn payload_schema(code: &str, resource_type: &str, data: impl Serialize) -> Value {
     let text = || json!({ "type": "string" });
     json!({
         "type": "object",

@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 
+use data_encoding::BASE64;
 use kernel::{Actor, Ctx, Id, Kind, StoreError, StoreResult, TenantId, Timestamp};
 
 use crate::{
@@ -152,6 +153,14 @@ impl StoredEntry {
             (Some(ip), None) => Some(commitment(self.salt.as_ref()?, Some(ip))),
             (Some(_), Some(_)) => None,
         }
+    }
+
+    /// Returns what a verifier needs to hash the entry again, in base64: the salt of the commitment to the address, or
+    /// the commitment itself if the address was erased.
+    pub(crate) fn shown_commitment(&self) -> (Option<String>, Option<String>) {
+        let encode = |bytes: &Vec<u8>| BASE64.encode(bytes);
+        let salt = self.salt.as_ref().filter(|_| self.ip.is_some());
+        (salt.map(encode), self.ip_commitment.as_ref().map(encode))
     }
 }
 

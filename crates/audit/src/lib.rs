@@ -19,6 +19,7 @@
 //! assert_eq!(event.code, "ACCOUNT_USER_DEACTIVATED");
 //! ```
 
+mod activity;
 mod audited;
 mod catalog;
 pub mod csv;
@@ -26,24 +27,35 @@ mod entry;
 mod error;
 mod event;
 pub mod events;
+mod export;
+mod export_slots;
 mod groups;
 mod leaf;
 pub mod log;
 mod mac;
 mod memory;
+mod page;
+mod parameters;
 mod query;
 mod store;
+mod view;
 
+pub use activity::{DayCount, count_days};
 pub use audited::{Audited, Unaudited};
 pub use catalog::{Catalog, EventSpec};
 pub use entry::{AuditId, Entry, StoredEntry};
-pub use error::FilterError;
+pub use error::{FilterError, InvalidParameter, SearchError};
 pub use event::{Event, EventData};
+pub use export::{ExportFormat, ExportWriter, Exported, Proof};
+pub use export_slots::{ExportSlot, ExportSlots};
 pub use groups::EventGroup;
 pub use mac::{EntryKeys, EntryMac, MacProblem};
 pub use memory::MemoryAuditLog;
+pub use page::{AuditPage, Order, Search};
+pub use parameters::FilterParameters;
 pub use query::{
     CODES_BY_INDEX, EntryPage, Filter, ListedEntry, MAX_CODES, MAX_SCANNED, MAX_TEXT, Position, SealedPage,
     Span, find, follow,
 };
 pub use store::{AuditQueryStore, AuditStore};
+pub use view::EntryView;

@@ -14,7 +14,7 @@ use crate::{
         Batch, Checkpoint, CheckpointKey, Frontier, Hash, Lease, LockedLog, NodePosition, Removal, Retention,
         Sealed, SealedRow, Statement, Unsealed, newest_removal,
     },
-    store::{AuditQueryStore, AuditStore, RetentionStore, SealStore, TreeStore, VerifyStore},
+    store::{AuditQueryStore, AuditStore, ProofStore, RetentionStore, SealStore, TreeStore, VerifyStore},
 };
 
 /// Keeps all entries in memory. The caller serializes changes, for example with a mutex.
@@ -28,7 +28,7 @@ pub struct MemoryAuditLog {
     sealed: Vec<Sealed>,
     places: HashMap<String, u64>,
     nodes: BTreeMap<NodePosition, Hash>,
-    checkpoints: Vec<(u64, String)>,
+    checkpoints: Vec<(u64, String, Timestamp)>,
     log: Frontier,
     mac_start: Option<String>,
     retention_days: Option<u32>,
@@ -63,7 +63,7 @@ impl MemoryAuditLog {
 
     /// Returns the newest signed checkpoint.
     pub fn checkpoint(&self) -> Option<&str> {
-        self.checkpoints.last().map(|(_, note)| note.as_str())
+        self.checkpoints.last().map(|(_, note, _)| note.as_str())
     }
 
     /// Returns the position of an entry in the log, if it is sealed.
@@ -175,7 +175,7 @@ impl SealStore for MemoryAuditLog {
             self.sealed.push(sealed.clone());
         }
         self.nodes.extend(batch.nodes.iter().copied());
-        self.checkpoints.push((batch.log.size(), batch.note.clone()));
+        self.checkpoints.push((batch.log.size(), batch.note.clone(), batch.at));
         self.log = batch.log.clone();
         self.mac_start = batch.mac_start.clone();
         Ok(())
@@ -190,6 +190,22 @@ impl TreeStore for MemoryAuditLog {
         }
         let range = NodePosition { level, index: from }..NodePosition { level, index: to };
         Ok(self.nodes.range(range).map(|(place, hash)| (place.index, *hash)).collect())
+    }
+}
+
+#[async_trait]
+impl ProofStore for MemoryAuditLog {
+    async fn newest_checkpoint(&mut self) -> StoreResult<Option<(String, Timestamp)>> {
+        Ok(self.checkpoints.last().map(|(_, note, at)| (note.clone(), *at)))
+    }
+
+    async fn entry(&mut self, id: &str) -> StoreResult<Option<StoredEntry>> {
+        Ok(self.entries.get(id).cloned())
+    }
+
+    async fn position_of(&mut self, id: &str) -> StoreResult<Option<(u64, Hash)>> {
+        let sealed = self.sealed.iter().find(|sealed| sealed.id == id);
+        Ok(sealed.map(|sealed| (sealed.sequence, sealed.leaf)))
     }
 }
 
@@ -210,7 +226,8 @@ impl VerifyStore for MemoryAuditLog {
     }
 
     async fn checkpoints(&mut self, after: u64, limit: usize) -> StoreResult<Vec<(u64, String)>> {
-        Ok(self.checkpoints.iter().filter(|(size, _)| *size > after).take(limit).cloned().collect())
+        let later = self.checkpoints.iter().filter(|(size, ..)| *size > after).take(limit);
+        Ok(later.map(|(size, note, _)| (*size, note.clone())).collect())
     }
 
     async fn mac_start(&mut self) -> StoreResult<Option<String>> {

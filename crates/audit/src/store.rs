@@ -90,6 +90,17 @@ pub trait TreeStore: Send {
     async fn hashes(&mut self, level: u8, from: u64, to: u64) -> StoreResult<Vec<(u64, Hash)>>;
 }
 
+/// Reads what proofs against a tenant's log need.
+#[async_trait]
+pub trait ProofStore: TreeStore {
+    /// Returns the newest checkpoint as stored and its time. Its signature is not verified.
+    async fn newest_checkpoint(&mut self) -> StoreResult<Option<(String, Timestamp)>>;
+    /// Returns an entry.
+    async fn entry(&mut self, id: &str) -> StoreResult<Option<StoredEntry>>;
+    /// Returns the position and leaf hash of an entry, if it is sealed.
+    async fn position_of(&mut self, id: &str) -> StoreResult<Option<(u64, Hash)>>;
+}
+
 /// Everything that the verification of a tenant's audit log reads, from one snapshot.
 ///
 /// Unreadable data is [`StoreError::Corrupt`]. It becomes a finding, and the verification continues.

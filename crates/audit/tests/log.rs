@@ -4,13 +4,15 @@
 use std::sync::Arc;
 
 use audit::{
-    AuditStore, Entry, EntryKeys, Event, Filter, MacProblem, MemoryAuditLog,
+    AuditStore, Entry, EntryKeys, Event, ExportFormat, ExportWriter, Exported, Filter, MacProblem,
+    MemoryAuditLog, Proof,
     events::users::UserDeactivated,
     follow,
     log::{
         Checkpoint, CheckpointKey, CheckpointKeys, Finding, Frontier, Hash, Lease, Nodes, NoteError,
-        SealPolicy, SealProgress, TreeStore, Verified, VerifyKeys, consistency, inclusion, seal, verify,
-        verify_consistency, verify_inclusion,
+        ProofError, SealPolicy, SealProgress, TreeStore, Verified, VerifyKeys, consistency, inclusion,
+        newest_checkpoint, prove_consistency, prove_inclusion, seal, verify, verify_consistency,
+        verify_export, verify_inclusion,
     },
 };
 use kernel::{Actor, Ctx, Env, ManualEnv, MasterKeys, Secret, TenantId};
@@ -441,4 +443,62 @@ async fn log_verifies_after_a_rotation_of_the_master_key() {
         let found = verify(&mut world.audit_log, tenant.as_str(), keys, Vec::new()).await.unwrap();
         assert_eq!(found.count, count, "{found:?}");
     }
+}
+
+#[tokio::test]
+async fn proofs_are_made_against_the_newest_signed_checkpoint() {
+    let mut world = World::new();
+    let keys = world.verifying();
+    let log = &mut world.audit_log;
+    assert!(matches!(newest_checkpoint(log, &keys).await, Err(ProofError::NothingSealed)));
+    world.append(5).await;
+    world.seal().await;
+    world.append(1).await;
+    let ids: Vec<_> = world.audit_log.tamper().keys().cloned().collect();
+    let log = &mut world.audit_log;
+    let newest = newest_checkpoint(log, &keys).await.unwrap();
+    assert_eq!((newest.size, newest.sealed_at), (5, world.ctx.now.plus_millis(-1)));
+    let proof = prove_inclusion(log, &keys, ids[3].clone()).await.unwrap();
+    assert_eq!((proof.sequence, proof.size, proof.checkpoint), (3, 5, newest.note));
+    assert!(proof.ip_salt.is_some() && proof.ip_commitment.is_none());
+    let unsealed = prove_inclusion(log, &keys, ids[5].clone()).await;
+    assert!(matches!(unsealed, Err(ProofError::NotSealed)));
+    assert!(matches!(prove_inclusion(log, &keys, "aud_x".into()).await, Err(ProofError::NoEntry)));
+    let proof = prove_consistency(log, &keys, 2, None).await.unwrap();
+    assert_eq!((proof.from, proof.to), (2, 5));
+    for (from, to) in [(3, Some(2)), (2, Some(6))] {
+        assert!(matches!(prove_consistency(log, &keys, from, to).await, Err(ProofError::Sizes(5))));
+    }
+    assert!(matches!(newest_checkpoint(log, &[]).await, Err(ProofError::Checkpoint(NoteError::UnknownKey))));
+}
+
+#[tokio::test]
+async fn written_export_verifies_with_its_proofs() {
+    let mut world = World::new();
+    world.append(4).await;
+    world.seal().await;
+    let keys = world.verifying();
+    let note = newest_checkpoint(&mut world.audit_log, &keys).await.unwrap().note;
+    let writer = ExportWriter::read(Some("ndjson"), Some("true")).unwrap();
+    let mut file = writer.head(Some(&note));
+    let entries = follow(&mut world.audit_log, &Filter::default(), 0, 10).await.unwrap().entries;
+    for (sequence, listed) in entries {
+        let path = inclusion(&mut world.audit_log, &mut Nodes::default(), sequence, 4).await.unwrap();
+        let proof = Some(Proof { sequence, path: path.unwrap() }).filter(|_| sequence != 2);
+        writer.line(&mut file, Exported { listed, proof }).unwrap();
+    }
+    let verified = verify_export(&*file, &keys).unwrap();
+    assert_eq!(
+        (verified.entries, verified.left_out, verified.count),
+        (3, 1, 0),
+        "unsealed entries are left out"
+    );
+    let refused = |format, proofs| ExportWriter::read(format, proofs).unwrap_err().to_string();
+    assert_eq!(refused(Some("xml"), None), "format: write csv or ndjson");
+    assert_eq!(refused(None, Some("true")), "proofs: with format=ndjson");
+    let writer = ExportWriter::read(None, None).unwrap();
+    assert_eq!(
+        (writer.format, writer.file_name(world.ctx.now)),
+        (ExportFormat::Csv, "audit-log-2026-01-01.csv".into())
+    );
 }

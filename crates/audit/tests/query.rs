@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use audit::{
-    AuditStore, Entry, Event, Filter, FilterError, MAX_SCANNED, MemoryAuditLog, Position,
+    AuditStore, Entry, Event, Filter, FilterError, MAX_SCANNED, MemoryAuditLog, Order, Position, Search,
+    SearchError, count_days,
     events::{catalog, users::UserDeactivated},
     find,
 };
@@ -122,4 +123,33 @@ async fn text_search_stops_and_continues() {
             .entries
             .is_empty()
     );
+}
+
+#[tokio::test]
+async fn cursor_continues_its_own_search_only() {
+    let env = Arc::new(ManualEnv::at("2026-01-01T00:00:00.000Z".parse().unwrap()));
+    let mut log = log_of(3, &env).await;
+    let cursor_of = |page| serde_json::to_value(page).unwrap()["nextCursor"].as_str().map(str::to_owned);
+    let newest = |filter, cursor: Option<&str>| Search::new(filter, Order::Newest, cursor);
+    let first = newest(Filter::default(), None).unwrap().page(&mut log, 2).await.unwrap();
+    let cursor = cursor_of(first).unwrap();
+    let last = newest(Filter::default(), Some(&cursor)).unwrap().page(&mut log, 2).await.unwrap();
+    assert_eq!(cursor_of(last), None);
+    let other = Filter { actor: Some("usr_1".into()), ..Filter::default() };
+    assert!(matches!(newest(other, Some(&cursor)), Err(SearchError::Cursor)));
+    assert!(matches!(newest(Filter::default(), Some("seq-0")), Err(SearchError::Cursor)));
+    let sequence = Search::new(Filter::default(), Order::Sequence, Some("seq-0")).unwrap();
+    assert!(sequence.is_indexed());
+    let page = sequence.page(&mut log, 2).await.unwrap();
+    assert_eq!(cursor_of(page).as_deref(), Some("seq-0"), "nothing is sealed yet");
+    assert!(matches!(Order::read(Some("oldest")), Err(error) if error.to_string().starts_with("order: ")));
+}
+
+#[tokio::test]
+async fn entries_are_counted_by_day() {
+    let env = Arc::new(ManualEnv::at("2026-01-01T12:00:00.000Z".parse().unwrap()));
+    let mut log = log_of(3, &env).await;
+    let days = count_days(&mut log, env.now().plus_millis(24 * 3_600_000), 3).await.unwrap();
+    assert_eq!(days.iter().map(|day| day.count).collect::<Vec<_>>(), [0, 3, 0]);
+    assert_eq!(days[1].from.to_string(), "2026-01-01T00:00:00.000Z");
 }

@@ -13,6 +13,7 @@ pub mod caller;
 pub mod connections;
 pub mod cookies;
 pub mod counters;
+pub mod document;
 pub mod errors;
 pub mod event_tally;
 pub mod file_draft;

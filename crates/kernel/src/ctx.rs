@@ -6,9 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Env, TenantId, Timestamp, TraceContext, UserId};
 
-/// The type of actor in an audit entry.
+/// Type of actor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "UPPERCASE")]
+#[cfg_attr(feature = "openapi", schema(as = ActorType))]
 pub enum ActorKind {
     /// A user, signed in or with a personal access token.
     User,

@@ -3,6 +3,7 @@
 use std::{fmt, net::IpAddr, str::FromStr};
 
 use cidr::{IpCidr, IpInet};
+use serde::{Serialize, Serializer};
 
 /// Maximum number of characters of a range.
 const LONGEST: usize = "ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255/128".len();
@@ -48,6 +49,12 @@ impl Cidr {
 impl fmt::Display for Cidr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.first(), self.prefix())
+    }
+}
+
+impl Serialize for Cidr {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 

@@ -3,6 +3,7 @@
 use kernel::StoreError;
 
 use crate::{
+    MAX_ADDRESSES,
     change::{MAX_LABEL, MAX_RULES},
     cidr::{Cidr, ParseCidrError},
 };
@@ -36,4 +37,24 @@ pub enum Error {
     /// Storage failed.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+/// The reason why a preview is impossible.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PreviewError {
+    /// The member of the request contains no address.
+    #[error("{0}: {1:?} is not an IPv4 or IPv6 address")]
+    Address(&'static str, String),
+    /// There are too many addresses.
+    #[error("ips: {MAX_ADDRESSES} addresses at most")]
+    TooManyAddresses,
+    /// The request has both or neither of `ip` and `ips`.
+    #[error("ip: send one address, or a list as ips")]
+    OneOrSeveral,
+    /// There are too many rules.
+    #[error("rules: {MAX_RULES} at most")]
+    TooManyRules,
+    /// The rule with this index is not a CIDR range.
+    #[error("rules[{0}]: {1}")]
+    Cidr(usize, ParseCidrError),
 }

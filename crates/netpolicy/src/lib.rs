@@ -27,17 +27,24 @@ mod cidr;
 pub mod conformance;
 mod error;
 mod memory;
+#[cfg(feature = "openapi")]
+pub mod openapi;
 mod policy;
+mod preview;
 mod proxies;
 mod range_index;
 mod store;
 
 pub use change::{Editor, MAX_LABEL, MAX_RULES, add, remove, rename, set};
 pub use cidr::{Cidr, ParseCidrError};
-pub use error::Error;
+pub use error::{Error, PreviewError};
 pub use memory::MemoryStore;
 pub use policy::{
     Decision, Enforcement, Mode, Policy, Reason, Rule, RuleId, RuleKind, Settings, Surface, Verdict,
+};
+pub use preview::{
+    AddressDecision, AddressTest, DraftPolicy, Impact, MAX_ADDRESSES, NetworkDecision, RecentUse,
+    TestedAddresses, UsedCredential,
 };
 pub use proxies::{Proxies, ProxyHeader};
 pub use store::NetworkPolicyStore;

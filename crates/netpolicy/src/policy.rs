@@ -119,16 +119,22 @@ impl Kind for RuleKind {
 /// `nrl_…`
 pub type RuleId = Id<RuleKind>;
 
-/// A range of addresses that may reach a tenant.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A CIDR rule.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "openapi", schema(as = ShownRule))]
 pub struct Rule {
     /// `nrl_…`
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub id: RuleId,
-    /// The range, unique among the tenant's rules.
+    /// Canonical form with prefix length.
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub cidr: Cidr,
-    /// The label.
+    /// 1 to 100 printable characters.
     pub label: String,
     /// When the rule was added.
+    #[cfg_attr(feature = "openapi", schema(value_type = String, format = "date-time"))]
     pub created_at: Timestamp,
 }
 

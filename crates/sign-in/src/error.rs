@@ -102,3 +102,14 @@ impl Error {
         Self::Internal(cause.to_string())
     }
 }
+
+/// The reason for refusing a change that affects the administrators' means of signing in.
+#[derive(Debug, thiserror::Error)]
+pub enum LockoutError {
+    /// No administrator could sign in after the change. The text names what is missing.
+    #[error("no administrator could sign in after this change: {0}")]
+    NoWayIn(&'static str),
+    /// Storage failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}

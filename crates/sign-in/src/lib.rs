@@ -47,6 +47,7 @@ mod factor;
 mod federated;
 mod first_factor;
 mod link;
+mod lockout;
 mod memory;
 mod network;
 mod outcome;
@@ -55,7 +56,7 @@ mod passkey;
 pub mod passkey_enrolment;
 pub mod password;
 pub mod pats;
-pub mod policy;
+mod policy;
 pub mod recovery_codes;
 pub mod reset;
 mod second_factor;
@@ -68,16 +69,18 @@ pub mod ticket;
 pub use self::{
     account::{Account, lock_account, lock_account_to_remove, lock_session},
     device::Device,
-    error::{Error, NetworkBlocked},
+    error::{Error, LockoutError, NetworkBlocked},
     events::{account_changes, end_other_sessions, end_session},
     factor::{FactorAnswer, FactorName, TotpKeys, Verifiers},
     federated::{NeighbourCookie, with_identity_provider, with_neighbour_cookie},
     link::{LinkProof, RedeemableLink, check_password, find_link, parse_link, with_link},
+    lockout::{AdministratorStore, Lockout, missing_to_sign_in, require_way_in},
     memory::MemoryStore,
     network::admit as admit_network,
     outcome::{Attempt, Outcome},
     passkey::{PasskeyChallenge, PasskeyProof, with_passkey},
     password::with_password,
+    policy::{change_policy, check_policy},
     second_factor::{SecondFactor, continue_session, find_ticket, resume, with_second_factor},
     session::StartedSession,
     state::{Requirements, State, Step, check_mode, next},

@@ -2,10 +2,10 @@
 
 use async_trait::async_trait;
 use credentials::{
-    Factor, FactorId, FactorStore, MemoryCredentials, OriginHistory, Salt, SignInPolicy, SignInStore, Ticket,
-    TicketStore,
+    Factor, FactorId, FactorKind, FactorStore, MemoryCredentials, OriginHistory, Salt, SignInMeans,
+    SignInPolicy, SignInStore, Ticket, TicketStore,
 };
-use directory::{Link, LinkStore, MemoryPeople, PeopleStore, Person};
+use directory::{Link, LinkStore, MemoryPeople, PeopleStore, Person, Role};
 use kernel::{StoreResult, Timestamp, UserId};
 use netpolicy::{NetworkPolicyStore, Rule, RuleId, Settings};
 use sessions::{MemorySessions, Session, SessionId, SessionStore};
@@ -13,6 +13,8 @@ use tokens::{
     MemoryPats, PatStore,
     pat::{Pat, PatId},
 };
+
+use crate::AdministratorStore;
 
 /// Implements all of [`Storage`](crate::Storage) in memory. A unit of work that fails is rolled back to a clone.
 #[derive(Clone, Default)]
@@ -326,5 +328,34 @@ impl PatStore for MemoryStore {
 
     async fn revoke_pat(&mut self, id: &PatId, at: Timestamp) -> StoreResult<bool> {
         self.pats.revoke_pat(id, at).await
+    }
+}
+
+#[async_trait]
+impl AdministratorStore for MemoryStore {
+    async fn administrators_means(
+        &mut self,
+        _: &SignInPolicy,
+        _: Timestamp,
+    ) -> StoreResult<Vec<SignInMeans>> {
+        let mut means = Vec::new();
+        let people = self.people.people(None, i64::MAX).await?;
+        for person in people.iter().filter(|person| person.active && person.role == Role::Admin) {
+            let has_password = self.credentials.password(&person.id).await?.is_some();
+            let factors = self.credentials.factors(&person.id).await?;
+            let is_passkey =
+                |factor: &Factor| factor.verified_at.is_some() && factor.kind() == FactorKind::Webauthn;
+            means.push(SignInMeans {
+                has_password: has_password && person.email.is_some(),
+                has_passkey: factors.iter().any(is_passkey),
+                break_glass: person.break_glass,
+                has_sso: false,
+            });
+        }
+        Ok(means)
+    }
+
+    async fn allows_any_model(&mut self) -> StoreResult<bool> {
+        Ok(true)
     }
 }

@@ -33,11 +33,13 @@ impl Factor {
 }
 
 /// A kind of act that requires a step-up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Purpose {
     /// The name in the API, such as `PAYROLL_SEAL`.
     pub name: &'static str,
     /// Whether only a passkey or security key is accepted.
+    #[serde(rename = "requiresPhishingResistant")]
     pub phishing_resistant: bool,
     /// Lifetime of a token in seconds.
     pub ttl_seconds: u32,

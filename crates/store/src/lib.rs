@@ -42,16 +42,15 @@ mod tx;
 mod webhooks;
 
 pub use self::across::Across;
-pub use self::audit::export::{Export, ExportOutcome, Exported, Proof};
+pub use self::audit::export::{Export, ExportOutcome};
 pub use self::audit::seal_queue::AuditLogQueue;
 pub use self::authentication::credential::CredentialAtCommit;
 pub use self::authentication::holder::Holder;
 pub use self::authentication::last_use::{CredentialType, LastUse};
-pub use self::authentication::recent_use::{MAX_RECENT, RecentUse};
+pub use self::authentication::recent_use::MAX_RECENT;
 pub use self::authentication::reread::{Credential, CredentialKey};
 pub use self::credentials::accounts::{Account, ForeignHolder};
 pub use self::credentials::enrolled_passkeys::EnrolledPasskey;
-pub use self::directory::administrators::Administrator;
 pub use self::examine::{Examination, back_up_sqlite};
 pub use self::limits::pool_metrics::PoolMetrics;
 pub use self::limits::queue_status::Queue;
@@ -64,6 +63,5 @@ pub use self::store::{DatabaseUrl, ParseDatabaseUrlError, Store};
 pub use self::tokens::rows::pat_limits;
 pub use self::tx::{Failure, Tx};
 pub use self::webhooks::{
-    Delivered, DeliveryStatus, DispatchQueue, HourOfDeliveries, MAX_REPLAYED, PastEvent, PendingSubscription,
-    ReplaySummary, Retries, WebhookUpkeep, event_payload,
+    DispatchQueue, MAX_REPLAYED, PastEvent, PendingSubscription, Retries, WebhookUpkeep, event_payload,
 };

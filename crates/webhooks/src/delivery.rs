@@ -1,9 +1,11 @@
 //! Deliveries, their attempts and outcomes.
 
 use bytes::Bytes;
-use kernel::{Id, Kind, Timestamp};
+use kernel::{Ctx, Id, Kind, Timestamp};
 use serde::Serialize;
 use serde_json::value::RawValue;
+
+use crate::SubscriptionId;
 
 /// Marks ids of deliveries.
 #[derive(Debug, Clone, Copy)]
@@ -92,8 +94,38 @@ pub struct Attempt {
     pub body: Option<Bytes>,
 }
 
-/// The reason an attempt got no response.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+impl Attempt {
+    /// Creates the single attempt to deliver a test event to a subscription.
+    pub fn test(ctx: &Ctx, subscription: &SubscriptionId, now: Timestamp) -> Self {
+        let event_id = EventId::new(&*ctx.env).to_string();
+        // An empty object is valid JSON.
+        let data = RawValue::from_string("{}".into()).unwrap_or_default();
+        let payload = Payload {
+            id: &event_id,
+            kind: TEST,
+            created_at: now,
+            tenant_id: ctx.tenant.as_str(),
+            actor: Some(PayloadActor { id: &ctx.actor.id, kind: ctx.actor.kind.as_str() }),
+            resource: PayloadResource { kind: "webhook", id: subscription.as_str() },
+            data: &data,
+        };
+        let body = Some(payload.render());
+        Self {
+            id: DeliveryId::new(&*ctx.env),
+            event_id,
+            event_type: TEST.to_owned(),
+            number: 1,
+            is_fresh: true,
+            body,
+        }
+    }
+}
+
+/// Why there was no response. `EVENT_DROPPED`: the event was purged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[cfg_attr(feature = "openapi", schema(as = DeliveryError))]
 pub enum AttemptError {
     /// No complete response within 15 s.
     Timeout,

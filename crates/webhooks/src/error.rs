@@ -40,6 +40,12 @@ pub enum Error {
     /// The tenant has no subscription with this id.
     #[error("There is no webhook with this ID.")]
     NotFound,
+    /// The subscription is disabled.
+    #[error("the webhook is disabled; enable it first")]
+    Disabled,
+    /// The time range of a replay is empty.
+    #[error("from: must be before to and in the past")]
+    Range,
     /// A secret rotation is already in progress.
     #[error(
         "A rotation of the signing secret is already in progress. Complete it first, or rotate with overlapHours 0."

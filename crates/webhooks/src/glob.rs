@@ -59,6 +59,24 @@ impl EventFilter {
     }
 }
 
+#[cfg(feature = "openapi")]
+impl utoipa::PartialSchema for EventFilter {
+    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+        let description = "Event types to deliver: letters, digits, `_`, `.`, and `*` for any characters.";
+        utoipa::openapi::ObjectBuilder::new()
+            .schema_type(utoipa::openapi::schema::Type::String)
+            .description(Some(description))
+            .min_length(Some(1))
+            .max_length(Some(LONGEST))
+            .pattern(Some("^[A-Za-z0-9_.*]+$"))
+            .examples(["ACCOUNT_*"])
+            .into()
+    }
+}
+
+#[cfg(feature = "openapi")]
+impl utoipa::ToSchema for EventFilter {}
+
 impl FromStr for EventFilter {
     type Err = ParseEventFilterError;
 

@@ -21,6 +21,8 @@ mod error;
 #[cfg(feature = "deliver")]
 mod glob;
 #[cfg(feature = "deliver")]
+mod history;
+#[cfg(feature = "deliver")]
 mod memory;
 #[cfg(feature = "deliver")]
 mod schedule;
@@ -31,6 +33,8 @@ mod store;
 #[cfg(feature = "deliver")]
 mod subscription;
 pub mod verify;
+#[cfg(feature = "deliver")]
+mod view;
 
 #[cfg(feature = "deliver")]
 pub use self::{
@@ -44,13 +48,15 @@ pub use self::{
     },
     error::{Error, KeyError},
     glob::{EventFilter, ParseEventFilterError},
+    history::{Delivered, DeliveryStatus, HourOfDeliveries, ReplayRange, ReplaySummary},
     memory::{MemoryDelivery, MemoryQueue, MemorySubscriptions},
     schedule::{PATIENCE, STEPS, next_attempt},
     secret::{Generation, PreviousSecret, SecretKeys, Secrets, Signers, SigningSecret},
     store::{Queue, SubscriptionStore},
     subscription::{
         DisabledReason, MAX_FILTERS, MAX_NAME, MAX_OVERLAP_HOURS, MAX_SUBSCRIPTIONS, New, OVERLAP_HOURS,
-        Subscription, SubscriptionChange, SubscriptionId, change, complete_rotation, create, disable, remove,
-        rotate,
+        Rotation, Subscription, SubscriptionChange, SubscriptionId, change, complete_rotation, create,
+        disable, find, remove, rotate,
     },
+    view::SubscriptionView,
 };

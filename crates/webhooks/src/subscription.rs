@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::store::SubscriptionStore;
-use kernel::{Ctx, Id, Kind, StoreResult, Timestamp};
+use kernel::{Ctx, Id, Kind, StoreResult, Timestamp, not_null};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -31,9 +31,11 @@ pub const MAX_OVERLAP_HOURS: u32 = 168;
 /// Default overlap of a secret rotation, in hours.
 pub const OVERLAP_HOURS: u32 = 24;
 
-/// Why the service disabled a subscription.
+/// `GONE`: the receiver answered 410. `FAILING`: no success for five days.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[cfg_attr(feature = "openapi", schema(as = WebhookDisabledReason))]
 pub enum DisabledReason {
     /// The receiver responded with 410.
     Gone,
@@ -85,34 +87,91 @@ impl Subscription {
         self.event_filters.iter().any(|filter| filter.matches(event_type))
     }
 
+    /// Fails if the subscription is disabled.
+    pub fn require_enabled(&self) -> Result<(), Error> {
+        if self.enabled { Ok(()) } else { Err(Error::Disabled) }
+    }
+
     /// Returns the filters that match none of these types. They are kept, because such events may be added later.
     pub fn idle_filters<'s>(&'s self, types: &'s [&str]) -> impl Iterator<Item = &'s EventFilter> {
         self.event_filters.iter().filter(|filter| !types.iter().any(|known| filter.matches(known)))
     }
 }
 
-/// The settings of a new subscription.
-#[derive(Debug, Clone)]
+/// The schema of a name. The host describes it as `TrimmedName`.
+#[cfg(feature = "openapi")]
+fn name_schema() -> utoipa::openapi::Ref {
+    let schema = utoipa::openapi::schema::RefBuilder::new().ref_location_from_schema_name("TrimmedName");
+    schema.description(Some("1 to 100 printable characters.")).build()
+}
+
+/// The webhook to add.
+#[derive(Debug, Clone, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(feature = "openapi", schema(as = WebhookBody))]
 pub struct New {
     /// 1 to 100 printable characters.
+    #[cfg_attr(feature = "openapi", schema(schema_with = name_schema))]
     pub name: String,
-    /// An https URL with a public address.
+    /// `https` URL at a public address.
+    #[cfg_attr(feature = "openapi", schema(format = "uri"))]
     pub url: String,
-    /// Event filters; empty for all events.
+    /// Up to 50 patterns of event types, each up to 128 characters. Default: all events.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<EventFilter>, max_items = 50))]
     pub event_filters: Vec<String>,
 }
 
-/// Changes to a subscription; `None` keeps a setting.
-#[derive(Debug, Clone, Default)]
+/// Changes of a webhook.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(feature = "openapi", schema(as = WebhookChange))]
 pub struct SubscriptionChange {
-    /// See [`New::name`].
+    /// 1 to 100 printable characters.
+    #[serde(default, deserialize_with = "not_null")]
+    #[cfg_attr(feature = "openapi", schema(schema_with = name_schema))]
     pub name: Option<String>,
-    /// See [`New::url`].
+    /// `https` URL at a public address.
+    #[serde(default, deserialize_with = "not_null")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false, format = "uri"))]
     pub url: Option<String>,
-    /// See [`New::event_filters`].
+    /// Up to 50 patterns of event types, each up to 128 characters. Empty: all events.
+    #[serde(default, deserialize_with = "not_null")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Vec<EventFilter>>, nullable = false, max_items = 50))]
     pub event_filters: Option<Vec<String>>,
-    /// Whether deliveries are sent.
+    /// Whether events are delivered.
+    #[serde(default, deserialize_with = "not_null")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
     pub enabled: Option<bool>,
+}
+
+/// How to rotate a signing secret.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(feature = "openapi", schema(as = RotationBody))]
+pub struct Rotation {
+    /// Hours in which both secrets sign: 0 to 168.
+    #[serde(default = "usual_overlap")]
+    #[cfg_attr(feature = "openapi", schema(default = 24, minimum = 0, maximum = 168))]
+    pub overlap_hours: u32,
+}
+
+impl Default for Rotation {
+    fn default() -> Self {
+        Self { overlap_hours: OVERLAP_HOURS }
+    }
+}
+
+fn usual_overlap() -> u32 {
+    OVERLAP_HOURS
+}
+
+/// Returns the subscription with this id.
+pub async fn find(store: &mut dyn SubscriptionStore, id: &SubscriptionId) -> Result<Subscription, Error> {
+    store.subscription(id).await?.ok_or(Error::NotFound)
 }
 
 /// Creates a subscription. Its secret is returned only here.
@@ -155,7 +214,7 @@ pub async fn change(
     let name = change.name.map(checked_name).transpose()?;
     let url = change.url.map(|url| checked_url(guard, &url)).transpose()?;
     let filters = change.event_filters.map(|filters| checked_filters(&filters)).transpose()?;
-    let mut subscription = store.subscription(id).await?.ok_or(Error::NotFound)?;
+    let mut subscription = find(store, id).await?;
     let mut changed = Vec::new();
     set(&mut subscription.name, name, "name", &mut changed);
     set(&mut subscription.url, url, "url", &mut changed);
@@ -180,7 +239,7 @@ fn set<T: PartialEq>(field: &mut T, to: Option<T>, name: &'static str, changed: 
 
 /// Deletes a subscription and returns it as it was.
 pub async fn remove(store: &mut dyn SubscriptionStore, id: &SubscriptionId) -> Result<Subscription, Error> {
-    let subscription = store.subscription(id).await?.ok_or(Error::NotFound)?;
+    let subscription = find(store, id).await?;
     store.delete_subscription(id).await?;
     Ok(subscription)
 }
@@ -213,7 +272,7 @@ pub async fn rotate(
     if overlap_hours > MAX_OVERLAP_HOURS {
         return Err(Error::Overlap);
     }
-    let mut subscription = store.subscription(id).await?.ok_or(Error::NotFound)?;
+    let mut subscription = find(store, id).await?;
     if overlap_hours > 0 && subscription.secrets.overlapping(ctx.now).is_some() {
         return Err(Error::RotationUnderWay);
     }
@@ -233,7 +292,7 @@ pub async fn complete_rotation(
     store: &mut dyn SubscriptionStore,
     id: &SubscriptionId,
 ) -> Result<Subscription, Error> {
-    let mut subscription = store.subscription(id).await?.ok_or(Error::NotFound)?;
+    let mut subscription = find(store, id).await?;
     if subscription.secrets.overlapping(ctx.now).is_none() {
         return Err(Error::NoRotation);
     }

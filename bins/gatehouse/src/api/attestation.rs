@@ -2,30 +2,19 @@
 
 use attestation::{AttestationPolicyStore, Candidate, Mode, Policy, WatchedTrustAnchors};
 use audit::{Event, events::policies::AttestationPolicyBlocked};
-use credentials::{Aaguid, Attestation, Passkey, Trust};
+use credentials::{Attestation, Passkey, Trust};
 use kernel::{Ctx, UserId};
 use store::{EnrolledPasskey, Tx};
 
 use crate::area_metrics;
 use gate::errors::{Code, Problem};
 
-/// Describes a passkey as the policy sees it.
-/// Only the browser reports whether an authenticator is roaming, so that claim is ignored and the authenticator model
-/// decides.
-fn candidate(aaguid: Aaguid, is_platform: Option<bool>, backup_eligible: bool, proved: bool) -> Candidate {
-    Candidate {
-        aaguid: attestation::Aaguid(aaguid.0),
-        is_platform: is_platform.filter(|platform| *platform),
-        backup_eligible: Some(backup_eligible),
-        proved,
-    }
-}
-
 /// Describes an enrolled passkey as if it were enrolled today. A model whose trust anchor was removed counts as
 /// unproved.
 pub(crate) fn asked_today(passkey: &EnrolledPasskey, anchors: &WatchedTrustAnchors) -> Candidate {
-    let proved = passkey.trust == Trust::Trusted && anchors.can_prove(attestation::Aaguid(passkey.aaguid.0));
-    candidate(passkey.aaguid, passkey.is_platform, passkey.backup_eligible, proved)
+    let aaguid = attestation::Aaguid(passkey.aaguid.0);
+    let proved = passkey.trust == Trust::Trusted && anchors.can_prove(aaguid);
+    Candidate::enrolled(aaguid, passkey.is_platform, passkey.backup_eligible, proved)
 }
 
 /// Returns the name of the passkey's authenticator model, if the catalog contains it.
@@ -44,7 +33,8 @@ pub(crate) fn conveyance(policy: &Policy) -> Attestation {
 /// Checks a passkey against the attestation policy. Fails with 403 if the policy blocks it.
 pub(crate) async fn admit(ctx: &Ctx, tx: &mut Tx, user: &UserId, passkey: &Passkey) -> Result<(), Problem> {
     let proved = passkey.trust == Trust::Trusted;
-    let asked = candidate(passkey.aaguid, passkey.is_platform, passkey.backup_eligible(), proved);
+    let aaguid = attestation::Aaguid(passkey.aaguid.0);
+    let asked = Candidate::enrolled(aaguid, passkey.is_platform, passkey.backup_eligible(), proved);
     let verdict = tx.attestation_policy().await?.decide(&asked);
     let Some(reason) = verdict.reason() else { return Ok(()) };
     area_metrics::attestation_denied(reason.as_str());
@@ -57,8 +47,6 @@ pub(crate) async fn admit(ctx: &Ctx, tx: &mut Tx, user: &UserId, passkey: &Passk
         reasons: verdict.reasons.iter().map(|reason| reason.as_str()).collect(),
         suppressed: None,
     };
-    let message =
-        format!("{}; use another one, or ask an administrator which are allowed", reason.explanation());
-    let refused = Problem::new(Code::AttestationPolicyBlocked, message).reason(reason.as_str());
+    let refused = Problem::new(Code::AttestationPolicyBlocked, reason.advice()).reason(reason.as_str());
     Err(refused.with_event(Event::new(ctx.tenant.as_str(), &data)))
 }

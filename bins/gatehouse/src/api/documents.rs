@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use serde_json::{Value, json};
 
-use super::document::Document;
+use gate::document::Document;
 
 const JSON: &str = "application/json";
 
@@ -37,20 +37,7 @@ impl Documents {
 
 /// Returns the event catalog: `{version, events: [{type, description, resourceType, schema, example}]}`.
 pub fn events() -> Value {
-    let catalog = audit::events::catalog();
-    let events: Vec<_> = catalog
-        .specs()
-        .iter()
-        .map(|spec| {
-            json!({
-                "type": spec.code,
-                "description": spec.description,
-                "resourceType": spec.resource_type,
-                "schema": spec.schema,
-                "example": spec.example,
-            })
-        })
-        .collect();
-    let (_, hash) = Document::new(JSON, json!(events).to_string());
+    let events = json!(audit::events::catalog().specs());
+    let (_, hash) = Document::new(JSON, events.to_string());
     json!({ "version": format!("1.0.0+{hash}"), "events": events })
 }

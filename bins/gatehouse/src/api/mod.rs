@@ -5,7 +5,6 @@ pub(crate) mod auth;
 mod call;
 pub(crate) mod developers;
 mod digest;
-mod document;
 pub(crate) mod documents;
 mod lockout;
 mod me;
@@ -22,9 +21,8 @@ use utoipa_actix_web::service_config::ServiceConfig;
 
 pub(crate) use self::{
     attestation::known_as,
-    document::Document,
     lockout::missing as missing_to_sign_in,
-    settings::{AttestationImpact, ProviderContext, ShownProvider, change_network_policy, impact_of},
+    settings::{ProviderContext, ShownProvider, change_network_policy, impact_of},
 };
 pub(crate) use self::{
     call::{Answer, Call},

@@ -1,13 +1,12 @@
 //! The OpenAPI description: collected from the handlers, and completed with the parts that all operations share.
 
 use actix_web::App;
-use scim_core::ScimType;
 use serde_json::{Value, json};
 use utoipa::OpenApi;
 use utoipa_actix_web::AppExt;
 
 use super::routes;
-use gate::errors::{Code, SCIM_JSON};
+use gate::errors::{SCIM_JSON, schema};
 
 mod areas;
 mod resources;
@@ -53,8 +52,8 @@ pub fn document() -> Value {
 /// Adds the error schemas, the security schemes, and the responses that all operations have.
 fn complete(document: &mut Value) {
     let components = [
-        ("/x-step-up-purposes", purposes()),
-        ("/components/schemas/Error", error_schema()),
+        ("/x-step-up-purposes", json!(stepup::PURPOSES)),
+        ("/components/schemas/Error", schema::envelope()),
         (
             // The value may have any type, which the types of the handlers cannot express.
             "/components/schemas/ScimPatch/properties/Operations/items/properties/value",
@@ -63,8 +62,8 @@ fn complete(document: &mut Value) {
         ("/components/schemas/PatBody/properties/scopes/uniqueItems", json!(true)),
         ("/components/schemas/MfaPolicy/properties/acceptedFactors/uniqueItems", json!(true)),
         ("/components/schemas/PatPolicy/properties/allowedScopes/uniqueItems", json!(true)),
-        ("/components/schemas/ScimError", scim_error_schema(&[])),
-        ("/components/schemas/ScimRefusal", scim_error_schema(&["error", "code", "reason"])),
+        ("/components/schemas/ScimError", schema::scim_error()),
+        ("/components/schemas/ScimRefusal", schema::scim_refusal()),
         (
             "/components/securitySchemes/scimToken",
             json!({
@@ -273,81 +272,6 @@ fn proves(operation: &mut Value) {
         "schema": { "type": "string" },
     });
     put(operation, "/responses/401/headers/WWW-Authenticate", challenge);
-}
-
-/// Lists the step-up purposes and what each requires.
-fn purposes() -> Value {
-    let shown = stepup::PURPOSES.iter().map(|purpose| {
-        json!({
-            "name": purpose.name,
-            "requiresPhishingResistant": purpose.phishing_resistant,
-            "ttlSeconds": purpose.ttl_seconds,
-            "description": purpose.description,
-        })
-    });
-    shown.collect()
-}
-
-/// Lists all error codes with their statuses as Markdown.
-fn codes() -> String {
-    let line =
-        |code: &Code| format!("- `{}` ({}): {}", code.as_str(), code.status().as_u16(), code.meaning());
-    let lines: Vec<_> = Code::ALL.iter().map(line).collect();
-    ["Error code:\n", &lines.join("\n")].join("\n")
-}
-
-fn error_schema() -> Value {
-    json!({
-        "type": "object",
-        "required": ["error"],
-        "properties": {
-            "error": { "type": "string", "description": "The problem and its remedy." },
-            "code": { "type": "string", "description": codes() },
-            "reason": { "type": "string" },
-            "purpose": { "type": "string", "description": "With STEP_UP_REQUIRED: the purpose." },
-            "requiresPhishingResistant": { "type": "boolean", "description": "With STEP_UP_REQUIRED: present if only a passkey is accepted." },
-        },
-        "example": { "error": "Nothing was found at this URL. Check the path and the IDs in it.", "code": "NOT_FOUND" },
-    })
-}
-
-fn scim_error_schema(more: &[&str]) -> Value {
-    let mut schema = json!({
-        "type": "object",
-        "required": ["schemas", "status", "detail"],
-        "properties": {
-            "schemas": {
-                "type": "array",
-                "items": { "type": "string", "const": "urn:ietf:params:scim:api:messages:2.0:Error" },
-            },
-            "status": { "type": "string", "description": "The HTTP status, as a string." },
-            "scimType": {
-                "type": "string",
-                "enum": ScimType::ALL.map(ScimType::as_str),
-            },
-            "detail": { "type": "string", "description": "Name of the attribute." },
-        },
-        "example": {
-            "schemas": ["urn:ietf:params:scim:api:messages:2.0:Error"],
-            "status": "400",
-            "scimType": "invalidValue",
-            "detail": "userName: is required",
-        },
-    });
-    if !more.is_empty() {
-        for name in more {
-            put(&mut schema, &format!("/properties/{name}"), json!({ "type": "string" }));
-        }
-        let example = json!({
-            "schemas": ["urn:ietf:params:scim:api:messages:2.0:Error"],
-            "status": "401",
-            "detail": "The credential is missing or not valid. Sign in, or send a valid token.",
-            "error": "The credential is missing or not valid. Sign in, or send a valid token.",
-            "code": "UNAUTHENTICATED",
-        });
-        put(&mut schema, "/example", example);
-    }
-    schema
 }
 
 /// Sets the value at a JSON pointer and creates missing objects on the way.

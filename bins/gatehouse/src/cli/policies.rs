@@ -7,7 +7,7 @@ use credentials::{SignInPolicy, SignInStore};
 use kernel::{Ctx, StoreError};
 use netpolicy::{Editor, Mode, NetworkPolicyStore, Settings};
 use serde_json::json;
-use sign_in::policy;
+use sign_in::{change_policy, check_policy};
 use store::Tx;
 
 use super::{operator::Operator, report::Report, report::Result};
@@ -87,11 +87,11 @@ async fn sign_in(tenant: &str, file: &Path, office: &Operator) -> Result<Report>
     let text = std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
     let policy: SignInPolicy =
         serde_json::from_str(&text).map_err(|error| format!("{}: {error}", file.display()))?;
-    policy::check(&policy).map_err(|error| format!("{}: {error}", file.display()))?;
+    check_policy(&policy).map_err(|error| format!("{}: {error}", file.display()))?;
     let tenant = office.tenant(tenant).await?;
     let write = office.write(&tenant.id, async move |ctx: &Ctx, tx: &mut Tx| {
         let missing = missing_to_sign_in(&policy, ctx, tx).await?;
-        Ok::<_, StoreError>(policy::change(ctx, tx, policy).await?.map(|policy| (policy, missing)))
+        Ok::<_, StoreError>(change_policy(ctx, tx, policy).await?.map(|policy| (policy, missing)))
     });
     let (policy, missing) = write.await?;
     if let Some(missing) = missing {

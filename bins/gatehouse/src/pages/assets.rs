@@ -4,8 +4,7 @@ use std::sync::LazyLock;
 
 use actix_web::{HttpRequest, HttpResponse, get, web};
 
-use crate::api::Document;
-use gate::{errors::Problem, shape::AreaProblem};
+use gate::{document::Document, errors::Problem, shape::AreaProblem};
 
 const CSS: &str = "text/css; charset=utf-8";
 const JS: &str = "text/javascript; charset=utf-8";

@@ -4,12 +4,14 @@ use std::collections::BTreeSet;
 
 use actix_web::{HttpResponse, get};
 use askama::Template;
-use attestation::{Aaguid, AttestationPolicyStore, Authenticator, Group, Mode, Policy, catalog, find};
+use attestation::{
+    Aaguid, AttestationPolicyStore, Authenticator, Group, Impact, Mode, Policy, catalog, find,
+};
 use kernel::Ctx;
 use store::Tx;
 
 use super::{frame::Administrator, frame::PageFrame, frame::draw};
-use crate::api::{Answer, AttestationImpact, Call, impact_of};
+use crate::api::{Answer, Call, impact_of};
 use gate::{permissions::AdministerInPerson, shape::AreaProblem};
 
 pub(crate) const PATH: &str = "/settings/authenticators";
@@ -93,9 +95,9 @@ fn group_label(group: Group) -> &'static str {
 }
 
 /// Lists models: unknown ones that are enrolled or allowed first, then the catalog, with enrolled models first.
-fn model_rows(policy: &Policy, impact: &AttestationImpact) -> Vec<ModelRow> {
+fn model_rows(policy: &Policy, impact: &Impact) -> Vec<ModelRow> {
     let counts = |aaguid: Aaguid| {
-        let model = impact.makes.iter().find(|model| model.aaguid == aaguid);
+        let model = impact.models.iter().find(|model| model.aaguid == aaguid);
         model.map_or((0, 0), |model| (model.enrolled, model.refused))
     };
     let row = |aaguid: Aaguid, known: Option<&Authenticator>| {
@@ -111,7 +113,7 @@ fn model_rows(policy: &Policy, impact: &AttestationImpact) -> Vec<ModelRow> {
             named: policy.allowed_aaguids.contains(&aaguid),
         }
     };
-    let enrolled = impact.makes.iter().map(|model| model.aaguid);
+    let enrolled = impact.models.iter().map(|model| model.aaguid);
     let others: BTreeSet<_> = enrolled.chain(policy.allowed_aaguids.iter().copied()).collect();
     let strangers =
         others.into_iter().filter(|aaguid| find(*aaguid).is_none()).map(|aaguid| row(aaguid, None));

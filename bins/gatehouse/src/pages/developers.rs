@@ -5,7 +5,8 @@ use actix_web::{HttpRequest, HttpResponse, get, web};
 use askama::Template;
 use serde_json::Value;
 
-use crate::api::{Document, Site};
+use crate::api::Site;
+use gate::document::Document;
 use gate::errors::Problem;
 
 #[derive(Template)]

@@ -14,6 +14,7 @@ mod merkle;
 mod observer;
 mod offline;
 mod proof;
+mod prove;
 mod purge;
 mod removal;
 mod retention;
@@ -29,6 +30,9 @@ pub use merkle::{Frontier, GROUP, Hash, NodePosition, verify_consistency, verify
 pub use observer::SealObserver;
 pub use offline::{VerifiedExport, exported_tenant, verify_export};
 pub use proof::{Nodes, consistency, inclusion};
+pub use prove::{
+    ConsistencyProof, InclusionProof, NewestCheckpoint, newest_checkpoint, prove_consistency, prove_inclusion,
+};
 pub use purge::{
     PurgePlan, PurgeRefusal, declare_purge, erase_some_addresses, plan_purge, purge_some, set_retention,
 };
@@ -43,6 +47,6 @@ pub use statement::{MacStart, Removal, Retention, Statement};
 pub use verify::{SealedRow, VerifyKeys, verify};
 
 pub use crate::{
-    error::{ExportError, NoteError},
-    store::{RetentionStore, SealQueue, SealStore, TreeStore, VerifyStore},
+    error::{ExportError, NoteError, ProofError},
+    store::{ProofStore, RetentionStore, SealQueue, SealStore, TreeStore, VerifyStore},
 };

@@ -4,12 +4,14 @@
 //! the body of RFC 7644 §3.12, which also includes the envelope's members at 401 and 403.
 
 mod attestation;
+mod audit;
 mod code;
 mod credentials;
 mod directory;
 mod netpolicy;
 mod problem;
 mod saml_sp;
+pub mod schema;
 mod scim_core;
 mod sessions;
 mod sign_in;

@@ -2,6 +2,16 @@
 
 use super::{code::Code, problem::Problem};
 
+impl From<netpolicy::PreviewError> for Problem {
+    fn from(error: netpolicy::PreviewError) -> Self {
+        let code = match error {
+            netpolicy::PreviewError::Cidr(..) => Code::InvalidCidr,
+            _ => Code::InvalidRequest,
+        };
+        Self::new(code, error.to_string())
+    }
+}
+
 impl From<netpolicy::Error> for Problem {
     fn from(error: netpolicy::Error) -> Self {
         use netpolicy::Error;

@@ -3,6 +3,15 @@
 use super::{code::Code, problem::Problem};
 use crate::{meter, network};
 
+impl From<sign_in::LockoutError> for Problem {
+    fn from(error: sign_in::LockoutError) -> Self {
+        match error {
+            sign_in::LockoutError::NoWayIn(_) => Self::new(Code::LockoutProtection, error.to_string()),
+            sign_in::LockoutError::Store(error) => error.into(),
+        }
+    }
+}
+
 impl From<sign_in::Error> for Problem {
     fn from(error: sign_in::Error) -> Self {
         use sign_in::Error;

@@ -9,6 +9,7 @@ impl From<webhooks::Error> for Problem {
             webhooks::Error::NotFound => Self::not_found(),
             webhooks::Error::Key(error) => Self::unexpected(error),
             webhooks::Error::TooMany => Self::new(Code::Conflict, error.to_string()),
+            webhooks::Error::Disabled => Self::new(Code::Conflict, error.to_string()).reason("DISABLED"),
             webhooks::Error::RotationUnderWay => {
                 Self::new(Code::Conflict, error.to_string()).reason("ROTATION_UNDER_WAY")
             }

@@ -3,8 +3,8 @@
 use std::{collections::HashMap, time::Duration};
 
 use audit::{
-    AuditQueryStore, Filter, ListedEntry, Position, Span,
-    log::{Checkpoint, Hash, Nodes, inclusion},
+    AuditQueryStore, Exported, Filter, ListedEntry, Position, Proof, Span,
+    log::{Checkpoint, Nodes, inclusion},
 };
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -44,6 +44,18 @@ pub enum ExportOutcome {
     Failed,
 }
 
+impl ExportOutcome {
+    /// Returns the name in the audit log.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Completed => "COMPLETED",
+            Self::Abandoned => "ABANDONED",
+            Self::TimedOut => "TIMED_OUT",
+            Self::Failed => "FAILED",
+        }
+    }
+}
+
 /// A stream of entries. Dropping it stops the reading.
 pub struct Export {
     /// Whether more entries match than the export returns.
@@ -52,24 +64,6 @@ pub struct Export {
     pub checkpoint: Option<String>,
     batches: mpsc::Receiver<Item>,
     has_ended: bool,
-}
-
-/// An exported entry.
-#[derive(Debug)]
-pub struct Exported {
-    /// The entry with its actor's name.
-    pub listed: ListedEntry,
-    /// The inclusion proof in the log of the checkpoint, if proofs were requested and the entry is sealed.
-    pub proof: Option<Proof>,
-}
-
-/// The inclusion proof of an entry.
-#[derive(Debug)]
-pub struct Proof {
-    /// Position of the entry in the log.
-    pub sequence: u64,
-    /// The sibling hashes, from the leaf upwards.
-    pub path: Vec<Hash>,
 }
 
 enum Item {

@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use audit::{
     StoredEntry, Unaudited,
     log::{
-        Batch, Checkpoint, Frontier, Hash, Lease, LockedLog, NodePosition, SealStore, TreeStore, Unsealed,
-        UnsealedLog,
+        Batch, Checkpoint, Frontier, Hash, Lease, LockedLog, NodePosition, ProofStore, SealStore, TreeStore,
+        Unsealed, UnsealedLog,
     },
 };
 use chrono::NaiveDateTime;
@@ -292,6 +292,21 @@ impl SealStore for Tx {
         let update = Prepared(diesel::update(audit_logs::table.find(&tenant)).set(log));
         change_unaudited!(self, Unaudited::Sealed, c => update.execute(c).await)?;
         Ok(())
+    }
+}
+
+#[async_trait]
+impl ProofStore for Tx {
+    async fn newest_checkpoint(&mut self) -> StoreResult<Option<(String, Timestamp)>> {
+        Self::newest_checkpoint(self).await
+    }
+
+    async fn entry(&mut self, id: &str) -> StoreResult<Option<StoredEntry>> {
+        Self::entry(self, id).await
+    }
+
+    async fn position_of(&mut self, id: &str) -> StoreResult<Option<(u64, Hash)>> {
+        Self::position_of(self, id).await
     }
 }
 

@@ -1,16 +1,15 @@
 //! The addresses from which credentials were recently used.
 
-use std::net::IpAddr;
-
 use chrono::NaiveDateTime;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use directory::Role;
-use kernel::{StoreResult, Timestamp, UserId};
+use kernel::{StoreResult, Timestamp};
+use netpolicy::{RecentUse, UsedCredential};
 use sessions::Lifetime;
 
 use crate::{
-    CredentialType, Tx,
+    Tx,
     db::read,
     error::corrupt,
     schema::{personal_access_tokens as pats, scim_tokens, sessions as rows, users},
@@ -19,28 +18,14 @@ use crate::{
 /// Maximum number of credentials per type. The newest credentials are returned.
 pub const MAX_RECENT: i64 = 10_000;
 
-/// A valid credential that was recently used.
-#[derive(Debug, Clone)]
-pub struct RecentUse {
-    /// The credential's type.
-    pub of: CredentialType,
-    /// Id of the credential.
-    pub id: String,
-    /// The user and role; `None` for a SCIM token.
-    pub holder: Option<(UserId, Role)>,
-    /// The address of its last use, if known.
-    pub ip: Option<IpAddr>,
-}
-
 /// Id, user, role, address.
 type UsageRow = (String, String, String, Option<String>);
 
-impl RecentUse {
-    fn from_row(of: CredentialType, (id, user, role, ip): UsageRow) -> StoreResult<Self> {
-        let user = user.parse().map_err(|error| corrupt("users.id", error))?;
-        let role = role.parse().map_err(|error| corrupt("users.role", error))?;
-        Ok(Self { of, id, holder: Some((user, role)), ip: ip.and_then(|ip| ip.parse().ok()) })
-    }
+fn use_of((id, user, role, ip): UsageRow, is_session: bool) -> StoreResult<RecentUse> {
+    let user = user.parse().map_err(|error| corrupt("users.id", error))?;
+    let role: Role = role.parse().map_err(|error| corrupt("users.role", error))?;
+    let credential = if is_session { UsedCredential::Session(user) } else { UsedCredential::Pat };
+    Ok(RecentUse { credential, id, is_admin: role == Role::Admin, ip: ip.and_then(|ip| ip.parse().ok()) })
 }
 
 impl Tx {
@@ -90,11 +75,11 @@ impl Tx {
         let sessions: Vec<UsageRow> = read!(self, c => of_sessions.load(c).await)?;
         let pats: Vec<UsageRow> = read!(self, c => of_people.load(c).await)?;
         let providers: Vec<(String, Option<String>)> = read!(self, c => of_providers.load(c).await)?;
-        let sessions = sessions.into_iter().map(|row| RecentUse::from_row(CredentialType::Session, row));
-        let pats = pats.into_iter().map(|row| RecentUse::from_row(CredentialType::Pat, row));
+        let sessions = sessions.into_iter().map(|row| use_of(row, true));
+        let pats = pats.into_iter().map(|row| use_of(row, false));
         let providers = providers.into_iter().map(|(id, ip)| {
             let ip = ip.and_then(|ip| ip.parse().ok());
-            Ok(RecentUse { of: CredentialType::ScimToken, id, holder: None, ip })
+            Ok(RecentUse { credential: UsedCredential::ScimToken, id, is_admin: false, ip })
         });
         sessions.chain(pats).chain(providers).collect()
     }

@@ -3,10 +3,14 @@
 use std::collections::HashSet;
 
 use ::sessions::{Lifetime, Session};
-use credentials::FactorKind;
+use async_trait::async_trait;
+use attestation::{AttestationPolicyStore, Mode};
+use credentials::{FactorKind, SignInMeans, SignInPolicy};
 use diesel::{dsl, prelude::*, sql_types::Bool};
 use diesel_async::RunQueryDsl;
 use kernel::{StoreResult, Timestamp};
+use saml_sp::{EmailDomain, Provider, ProviderStore};
+use sign_in::AdministratorStore;
 
 use crate::{
     Tx,
@@ -91,4 +95,40 @@ impl Tx {
         };
         Ok(found.into_iter().map(administrator).collect())
     }
+}
+
+#[async_trait]
+impl AdministratorStore for Tx {
+    async fn administrators_means(
+        &mut self,
+        policy: &SignInPolicy,
+        now: Timestamp,
+    ) -> StoreResult<Vec<SignInMeans>> {
+        let session = policy.session;
+        let lifetime = Lifetime { idle_minutes: session.idle_minutes, absolute_days: session.absolute_days };
+        let administrators = self.administrators(lifetime, now).await?;
+        let providers = self.providers().await?;
+        let means = |administrator: &Administrator| SignInMeans {
+            has_password: administrator.has_password && administrator.email_key.is_some(),
+            has_passkey: administrator.has_passkey,
+            break_glass: administrator.break_glass,
+            has_sso: has_sso(administrator, &providers, now),
+        };
+        Ok(administrators.iter().map(means).collect())
+    }
+
+    async fn allows_any_model(&mut self) -> StoreResult<bool> {
+        Ok(self.attestation_policy().await?.mode == Mode::Off)
+    }
+}
+
+/// Returns whether the administrator can sign in through SSO: with a working provider for the domain of the email
+/// address, or with a session of a neighbouring service that shares our secret.
+fn has_sso(administrator: &Administrator, providers: &[Provider], now: Timestamp) -> bool {
+    let domain = administrator.email_key.as_deref().and_then(EmailDomain::of);
+    let works = |provider: &Provider| {
+        let is_of_domain = domain.as_ref().is_some_and(|domain| provider.email_domains.contains(domain));
+        is_of_domain && provider.idp.certificates.iter().any(|certificate| certificate.is_valid_at(now))
+    };
+    administrator.has_foreign_session || providers.iter().any(works)
 }

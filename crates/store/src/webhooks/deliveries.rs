@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use ::webhooks::{Attempt, Payload, PayloadActor, PayloadResource, SubscriptionId};
+use ::webhooks::{
+    Attempt, Delivered, DeliveryStatus, Payload, PayloadActor, PayloadResource, SubscriptionId,
+};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use kernel::{StoreResult, Timestamp};
@@ -16,46 +18,6 @@ use crate::{
     error::corrupt,
     schema::{audit_entries as entries, webhook_deliveries as rows},
 };
-
-/// The status of an attempt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DeliveryStatus {
-    /// It has no outcome yet.
-    Pending,
-    /// The receiver accepted it.
-    Succeeded,
-    /// The receiver did not accept it.
-    Failed,
-}
-
-/// An attempt.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Delivered {
-    /// `dlv_…`
-    pub id: String,
-    /// `evt_…`
-    pub event_id: String,
-    /// The audit code.
-    pub event_type: String,
-    /// Number of the attempt, from 1.
-    pub attempt: i64,
-    /// The status.
-    pub status: DeliveryStatus,
-    /// Whether no automatic retry follows.
-    pub is_final: bool,
-    /// The HTTP status of the response.
-    pub http_status: Option<i64>,
-    /// Why there was no response.
-    pub error: Option<String>,
-    /// Duration in milliseconds.
-    pub duration_ms: Option<i64>,
-    /// The beginning of the response body.
-    pub response_body: Option<Vec<u8>>,
-    /// When it was sent.
-    pub attempted_at: Option<Timestamp>,
-    /// When it or the next retry is due.
-    pub next_attempt_at: Option<Timestamp>,
-}
 
 impl From<DeliveryRow> for Delivered {
     fn from(row: DeliveryRow) -> Self {

@@ -1,6 +1,6 @@
 //! Replays past events, counts attempts by hour, and purges old attempts.
 
-use ::webhooks::{Key, Subscription, SubscriptionId};
+use ::webhooks::{HourOfDeliveries, Key, ReplaySummary, Subscription, SubscriptionId};
 use audit::Unaudited;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -26,32 +26,12 @@ const KEPT: i64 = 30 * 24 * 3_600_000;
 /// Attempts purged per unit of work.
 const PURGE_BATCH: i64 = 500;
 
-/// Attempts of one hour.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HourOfDeliveries {
-    /// Start of the hour.
-    pub hour: Timestamp,
-    /// Successful attempts.
-    pub succeeded: i64,
-    /// Failed attempts.
-    pub failed: i64,
-}
-
 /// A past event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PastEvent {
     at: Timestamp,
     entry: String,
     code: &'static str,
-}
-
-/// The result of a replay.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReplaySummary {
-    /// Number of events.
-    pub count: usize,
-    /// Where to continue if there are more events.
-    pub next_from: Option<Timestamp>,
 }
 
 impl Tx {
@@ -96,17 +76,17 @@ impl Tx {
     ) -> StoreResult<ReplaySummary> {
         let next_from = past.get(MAX_REPLAYED).map(|past| past.at);
         let some = past.into_iter().take(MAX_REPLAYED);
-        let mut count = 0;
+        let mut replayed = 0;
         for PastEvent { entry, code, .. } in some {
             let row = DeliveryRow::fresh(ctx, id, (event_of(&entry), code.to_owned()), (1, None));
             self.db.later(Row::Delivery(Box::new(row)))?;
-            count += 1;
+            replayed += 1;
         }
-        if count > 0 {
+        if replayed > 0 {
             self.db.require_entry();
         }
         self.db.wake_subscription(id.clone(), false);
-        Ok(ReplaySummary { count, next_from })
+        Ok(ReplaySummary { replayed, next_from })
     }
 
     /// Returns a subscription's attempts by hour, starting at `from`.

@@ -19,9 +19,9 @@ use kernel::{Actor, Ctx, Env, TenantId};
 pub(crate) use self::delivery_row::{DeliveryRow, insert_delivery};
 pub(crate) use self::fan_out::{DeliveredRow, FanOut, WokenSubscriptions};
 pub use self::{
-    deliveries::{Delivered, DeliveryStatus, event_payload},
+    deliveries::event_payload,
     dispatch_queue::DispatchQueue,
-    history::{HourOfDeliveries, MAX_REPLAYED, PastEvent, ReplaySummary},
+    history::{MAX_REPLAYED, PastEvent},
     queue::{PendingSubscription, Retries},
     upkeep::WebhookUpkeep,
 };

@@ -1,12 +1,12 @@
 //! Sends an event again on request.
 
-use ::webhooks::SubscriptionId;
+use ::webhooks::{Delivered, SubscriptionId};
 use audit::Unaudited;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use kernel::{Ctx, StoreResult};
 
-use super::{deliveries::Delivered, delivery_row::DeliveryRow};
+use super::delivery_row::DeliveryRow;
 use crate::{Tx, db::change_unaudited, prepared::Prepared, schema::webhook_deliveries as rows};
 
 /// Maximum number of attempts followed to find the newest one.

@@ -8,7 +8,7 @@ use ::webhooks::{
 };
 use audit::{Audited, Unaudited};
 use kernel::{Ctx, Id, MasterKeys, Secret, StoreError, Timestamp};
-use store::{DeliveryStatus, DispatchQueue, Tx, WebhookUpkeep};
+use store::{DispatchQueue, Tx, WebhookUpkeep};
 
 use crate::support::{World, on_both};
 
@@ -73,7 +73,7 @@ fn report(world: &World, attempt: &Attempt, status: u16, next: Option<Timestamp>
     Report { attempt: attempt.clone(), outcome, attempted_at: world.env.now(), next }
 }
 
-async fn deliveries(world: &World, of: &Subscription) -> Vec<store::Delivered> {
+async fn deliveries(world: &World, of: &Subscription) -> Vec<::webhooks::Delivered> {
     let id = of.id.clone();
     let read = async move |tx: &mut Tx| tx.deliveries(&id, 100).await;
     world.store.read::<_, StoreError>(world.ctx().tenant, read).await.unwrap()

@@ -2,7 +2,6 @@
 
 use credentials::Trust;
 use directory::Role;
-use kernel::ActorKind;
 use saml_sp::{Reason as SamlReason, Step};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -12,7 +11,7 @@ use utoipa::{
     PartialSchema, ToSchema,
     openapi::{RefOr, Schema},
 };
-use webhooks::{AttemptError, DisabledReason, client::Failure};
+use webhooks::client::Failure;
 
 /// Defines string schemas: a description, and JSON Schema keywords.
 macro_rules! strings {
@@ -67,33 +66,9 @@ fn line(longest: usize) -> Value {
     json!({ "minLength": 1, "maxLength": longest, "pattern": r"^[^\u0000-\u001f\u007f-\u009f]+$" })
 }
 
-/// Regular expression for an IPv4 address.
-const IPV4: &str =
-    r"((25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])\.){3}(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])";
-
-/// Returns a regular expression for an IPv6 address (RFC 4291, section 2.2).
-fn ipv6() -> String {
-    const GROUP: &str = "[0-9A-Fa-f]{1,4}";
-    // The part before `::`, including the first colon.
-    let head = |groups: usize| if groups == 0 { ":".into() } else { format!("({GROUP}:){{{groups}}}") };
-    let mut forms = vec![
-        format!("({GROUP}:){{7}}{GROUP}"),
-        format!("({GROUP}:){{6}}{IPV4}"),
-        format!("({GROUP}:){{1,7}}:"),
-        "::".into(),
-    ];
-    forms.extend((0..=6).map(|before| format!("{}(:{GROUP}){{1,{}}}", head(before), 7 - before)));
-    forms.extend((0..=5).map(|before| format!("{}(:{GROUP}){{0,{}}}:{IPV4}", head(before), 5 - before)));
-    format!("({})", forms.join("|"))
-}
-
 strings! {
     /// `ADMIN` changes the settings of the tenant.
     UserRole = one_of([Role::Admin, Role::Member].map(Role::as_str));
-    /// Type of actor.
-    ActorType = one_of(
-        [ActorKind::User, ActorKind::Scim, ActorKind::System, ActorKind::Saml].map(ActorKind::as_str)
-    );
 
     /// The state of a sign-in.
     SignInStatus = one_of(["SIGNED_IN", "MFA_REQUIRED", "ENROLMENT_REQUIRED", "TENANT_CHOICE"]);
@@ -108,9 +83,6 @@ strings! {
 
     /// `CALLER_NOT_COVERED`: make the change even if it blocks the caller's own address.
     Acknowledgement = one_of(["CALLER_NOT_COVERED"]);
-    /// Type of a token.
-    TokenType = one_of(["PAT", "SCIM"]);
-
 
     /// `VERIFIED`: the sign-in page sends users of the domain to the tenant's identity provider.
     DomainStatus = one_of(["VERIFIED", "UNVERIFIED"]);
@@ -134,23 +106,10 @@ strings! {
     /// Why a response is refused.
     SamlRefusalReason = one_of(SamlReason::ALL.iter().map(|reason| reason.as_str()).collect::<Vec<_>>());
 
-    /// `FAILED` attempts are retried unless `final` is true.
-    DeliveryStatus = one_of(["PENDING", "SUCCEEDED", "FAILED"]);
-    /// Why there was no response. `EVENT_DROPPED`: the event was purged.
-    DeliveryError = one_of(
-        AttemptError::ALL
-        .map(AttemptError::as_str)
-    );
     /// Why there was no response.
     WebhookTestError = one_of(
         [Failure::Timeout, Failure::Connect, Failure::Tls, Failure::Blocked].map(Failure::as_str)
     );
-    /// `GONE`: the receiver answered 410. `FAILING`: no success for five days.
-    WebhookDisabledReason =
-        one_of([DisabledReason::Gone, DisabledReason::Failing].map(DisabledReason::as_str));
-
-    /// The format of an export.
-    ExportFormat = one_of(["csv", "ndjson"]);
     /// `sequence`: sealed entries in the order of the log. Default: newest first.
     AuditOrder = one_of(["sequence"]);
 
@@ -182,22 +141,5 @@ strings! {
         "maxLength": 254,
         "pattern": r"^\s*[^\s@\u0000-\u001f\u007f-\u009f]+@[^\s@\u0000-\u001f\u007f-\u009f]+\s*$",
         "examples": ["ada@example.com"],
-    });
-    /// Event types to deliver: letters, digits, `_`, `.`, and `*` for any characters.
-    EventFilter = json!({
-        "minLength": 1,
-        "maxLength": 128,
-        "pattern": "^[A-Za-z0-9_.*]+$",
-        "examples": ["ACCOUNT_*"],
-    });
-    /// An IPv4 or IPv6 address.
-    IpAddress = json!({ "pattern": format!("^({IPV4}|{})$", ipv6()), "examples": ["203.0.113.7"] });
-    /// A range of IPv4 or IPv6 addresses in CIDR notation, or one address.
-    IpRange = json!({
-        "pattern": format!(
-            "^({IPV4}(/([12]?[0-9]|3[0-2]))?|{}(/([1-9]?[0-9]|1[01][0-9]|12[0-8]))?)$",
-            ipv6()
-        ),
-        "examples": ["203.0.113.0/24", "2001:db8::/32"],
     });
 }

@@ -12,7 +12,7 @@ mod webhooks;
 
 pub(crate) use self::audit_log::area::AuditLogs;
 pub(crate) use self::{
-    attestation_policy::impact::{AttestationImpact, impact_of},
+    attestation_policy::impact::impact_of,
     network_policy::change as change_network_policy,
     saml_providers::{findings::ProviderContext, shown::ShownProvider},
 };

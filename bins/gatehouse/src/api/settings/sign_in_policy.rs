@@ -3,7 +3,7 @@
 use actix_web::{get, put};
 use credentials::{SignInPolicy, SignInStore};
 use kernel::Ctx;
-use sign_in::policy::{change, check};
+use sign_in::{change_policy, check_policy};
 use store::Tx;
 
 use crate::api::{Answer, Call, lockout};
@@ -47,11 +47,11 @@ pub(crate) async fn put_sign_in_policy(
     body: Json<SignInPolicy>,
 ) -> Answer {
     let policy = body.0;
-    check(&policy).map_err(Problem::invalid_request)?;
+    check_policy(&policy).map_err(Problem::invalid_request)?;
     let site = call.site.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let spending = proof.lock_and_consume(ctx, tx).await?;
-        let changed = change(ctx, tx, policy.clone()).await?;
+        let changed = change_policy(ctx, tx, policy.clone()).await?;
         lockout::guard_policy(&site, &policy, ctx, tx).await?;
         Ok::<_, Problem>(changed.with(spending.events()?))
     };

@@ -1,20 +1,16 @@
 //! `/api/settings/attestation-policy`: which authenticator models may be enrolled.
 
 pub(crate) mod impact;
-pub(crate) mod shapes;
 
 use actix_web::{get, post, put};
-use attestation::{Aaguid, AttestationPolicyStore, Candidate, Policy, Reason, catalog};
+use attestation::{AttestationPolicyStore, Authenticator, Impact, ModelDecision, ModelTest, Policy, catalog};
 use audit::{Audited, Event, Unaudited, events::policies::AttestationPolicyChanged};
 use kernel::Ctx;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use store::Tx;
 use utoipa::ToSchema;
 
-use self::{
-    impact::{AttestationImpact, impact_of},
-    shapes::KnownAuthenticator,
-};
+use self::impact::impact_of;
 use crate::api::{Answer, Call, lockout::Lockout};
 use gate::{
     body::{Json, answer},
@@ -28,7 +24,7 @@ use gate::{
 struct PolicyAndCatalog {
     policy: Policy,
     /// Sorted by group, vendor and name.
-    catalog: Vec<KnownAuthenticator>,
+    catalog: &'static [Authenticator],
 }
 
 /// The policy and its impact on enrolled passkeys.
@@ -36,39 +32,7 @@ struct PolicyAndCatalog {
 struct PolicyAndImpact {
     policy: Policy,
     #[serde(flatten)]
-    impact: AttestationImpact,
-}
-
-/// An authenticator to test the policy with.
-#[derive(Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct AttestationTestBody {
-    /// A UUID.
-    #[schema(value_type = String, format = "uuid")]
-    aaguid: Aaguid,
-    /// Default: the value of the catalog, else false.
-    is_platform_authenticator: Option<bool>,
-    /// Default: the value of the catalog, else false.
-    backup_eligible: Option<bool>,
-}
-
-/// A decision.
-#[derive(Serialize, ToSchema)]
-struct AttestationDecision {
-    /// `ALLOW` or `DENY`.
-    #[schema(value_type = netpolicy::Decision)]
-    decision: &'static str,
-    /// First of `reasons`.
-    #[schema(nullable = false, value_type = Option<attestation::Reason>)]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<Reason>,
-    /// All reasons for the refusal, in this order: `ALLOWLIST_NO_MATCH`, `SYNCED_PASSKEY_DENIED`,
-    /// `PLATFORM_AUTHENTICATOR_DENIED`.
-    #[schema(value_type = Vec<attestation::Reason>)]
-    reasons: Vec<Reason>,
-    /// `null` if the catalog does not contain the model.
-    #[schema(required)]
-    authenticator: Option<KnownAuthenticator>,
+    impact: Impact,
 }
 
 /// Get the attestation policy
@@ -81,8 +45,7 @@ struct AttestationDecision {
 #[get("/api/settings/attestation-policy")]
 pub(crate) async fn get_attestation_policy(call: Call<ReadSettings>) -> Answer {
     let policy = call.read(async |_: &Ctx, tx: &mut Tx| tx.attestation_policy().await).await?;
-    let catalog = catalog().iter().map(KnownAuthenticator::from).collect();
-    Ok(answer(&PolicyAndCatalog { policy, catalog }))
+    Ok(answer(&PolicyAndCatalog { policy, catalog: catalog() }))
 }
 
 /// Replace the attestation policy
@@ -132,25 +95,14 @@ pub(crate) async fn put_attestation_policy(
 /// Assumes that the model of the authenticator is verified. Changes nothing.
 #[utoipa::path(
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
-    request_body = AttestationTestBody,
+    request_body = ModelTest,
     responses(
-        (status = 200, description = "The decision.", body = AttestationDecision),
+        (status = 200, description = "The decision.", body = ModelDecision),
         (status = 400, description = "A field is missing, unknown or malformed."),
     )
 )]
 #[post("/api/settings/attestation-policy/test")]
-pub(crate) async fn test_attestation_policy(
-    call: Call<ReadSettings>,
-    body: Json<AttestationTestBody>,
-) -> Answer {
-    let AttestationTestBody { aaguid, is_platform_authenticator, backup_eligible } = body.0;
+pub(crate) async fn test_attestation_policy(call: Call<ReadSettings>, body: Json<ModelTest>) -> Answer {
     let policy = call.read(async |_: &Ctx, tx: &mut Tx| tx.attestation_policy().await).await?;
-    let asked = Candidate { aaguid, is_platform: is_platform_authenticator, backup_eligible, proved: true };
-    let verdict = policy.decide(&asked);
-    Ok(answer(&AttestationDecision {
-        decision: if verdict.is_allowed() { "ALLOW" } else { "DENY" },
-        reason: verdict.reason(),
-        authenticator: verdict.authenticator.map(KnownAuthenticator::from),
-        reasons: verdict.reasons,
-    }))
+    Ok(answer(&body.0.run(&policy)))
 }

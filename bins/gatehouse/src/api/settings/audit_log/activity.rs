@@ -1,8 +1,8 @@
 //! `GET /api/settings/audit-log/activity`: audit entries per day.
 
 use actix_web::get;
-use audit::AuditQueryStore;
-use kernel::{Ctx, StoreError, Timestamp};
+use audit::DayCount;
+use kernel::Ctx;
 use serde::Serialize;
 use store::Tx;
 use utoipa::{IntoParams, ToSchema};
@@ -10,13 +10,9 @@ use utoipa::{IntoParams, ToSchema};
 use crate::api::{Answer, Call, query::query};
 use gate::{body::answer, errors::Problem, permissions::Administer};
 
-/// Maximum number of counted entries per day.
-const MOST: usize = 10_000;
 /// Default and maximum number of days.
 const USUAL: i64 = 30;
 const LONGEST: i64 = 90;
-/// Milliseconds per day.
-const DAY: i64 = 24 * 60 * 60 * 1000;
 
 /// Of how many days.
 #[derive(IntoParams)]
@@ -28,24 +24,11 @@ struct ActivityQuery {
     days: Option<i64>,
 }
 
-/// Number of entries on one day.
-#[derive(Serialize, ToSchema)]
-struct ShownDay {
-    /// Start of the day (UTC).
-    #[schema(value_type = String, format = "date-time")]
-    from: Timestamp,
-    /// Start of the next day.
-    #[schema(value_type = String, format = "date-time")]
-    to: Timestamp,
-    /// Number of entries; 10,000 means 10,000 or more.
-    count: usize,
-}
-
 /// Audit entries per day.
 #[derive(Serialize, ToSchema)]
 struct Activity {
     /// Oldest first.
-    days: Vec<ShownDay>,
+    days: Vec<DayCount>,
 }
 
 /// Count audit entries per day
@@ -68,15 +51,6 @@ pub(crate) async fn get_audit_activity(call: Call<Administer>) -> Answer {
             value.parse().ok().filter(|days| (1..=LONGEST).contains(days)).ok_or_else(malformed)?
         }
     };
-    let now = call.ctx().now.unix_millis();
-    let first = now - now.rem_euclid(DAY) - (days - 1) * DAY;
-    let count = async move |_: &Ctx, tx: &mut Tx| {
-        let mut shown = Vec::new();
-        for day in 0..days {
-            let [from, to] = [day, day + 1].map(|day| Timestamp::from_unix_millis(first + day * DAY));
-            shown.push(ShownDay { from, to, count: tx.count(from, to, MOST).await? });
-        }
-        Ok::<_, StoreError>(shown)
-    };
+    let count = async move |ctx: &Ctx, tx: &mut Tx| audit::count_days(tx, ctx.now, days).await;
     Ok(answer(&Activity { days: call.scan(count).await? }))
 }

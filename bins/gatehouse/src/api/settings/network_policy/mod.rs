@@ -3,13 +3,11 @@
 pub(crate) mod impact;
 pub(crate) mod rules;
 
-use std::net::IpAddr;
-
 use actix_web::{HttpRequest, get, post, put};
 use audit::{Audited, Event, Unaudited, events::policies::NetworkPolicyChanged};
-use kernel::{Ctx, Timestamp};
+use kernel::Ctx;
 use netpolicy::{
-    Decision, Editor, Enforcement, Mode, NetworkPolicyStore, Policy, Reason, Rule, Settings, Surface,
+    AddressTest, Editor, Enforcement, Mode, NetworkPolicyStore, Rule, Settings, TestedAddresses,
 };
 use serde::{Deserialize, Serialize};
 use store::Tx;
@@ -23,34 +21,8 @@ use gate::{
     step_up::{NetworkPolicyChange, StepUp},
 };
 
-/// Maximum addresses per test.
-const MAX_ADDRESSES: usize = 1_000;
 /// Acknowledgement that a change may block the caller's own address.
 const CALLER_NOT_COVERED: &str = "CALLER_NOT_COVERED";
-
-/// A CIDR rule.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct ShownRule {
-    /// `nrl_…`
-    id: String,
-    /// Canonical form with prefix length.
-    cidr: String,
-    label: String,
-    #[schema(value_type = String, format = "date-time")]
-    created_at: Timestamp,
-}
-
-impl From<&Rule> for ShownRule {
-    fn from(rule: &Rule) -> Self {
-        Self {
-            id: rule.id.to_string(),
-            cidr: rule.cidr.to_string(),
-            label: rule.label.clone(),
-            created_at: rule.created_at,
-        }
-    }
-}
 
 /// The network policy.
 #[derive(Serialize, ToSchema)]
@@ -64,13 +36,12 @@ struct ShownPolicy {
     /// For administrators: the rules, oldest first.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
-    rules: Option<Vec<ShownRule>>,
+    rules: Option<Vec<Rule>>,
 }
 
 impl ShownPolicy {
-    fn of(settings: Settings, rules: Option<&[Rule]>) -> Self {
+    fn new(settings: Settings, rules: Option<Vec<Rule>>) -> Self {
         let Settings { mode, enforcement, admin_bypass } = settings;
-        let rules = rules.map(|rules| rules.iter().map(ShownRule::from).collect());
         Self { mode, enforcement, admin_bypass, rules }
     }
 }
@@ -87,68 +58,6 @@ struct PolicyBody {
     #[serde(default)]
     #[schema(value_type = Vec<values::Acknowledgement>)]
     acknowledge: Vec<String>,
-}
-
-/// Addresses to test the policy with.
-#[derive(Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct TestBody {
-    /// One address; alternative to `ips`.
-    #[schema(value_type = Option<values::IpAddress>)]
-    ip: Option<String>,
-    /// At most 1,000 addresses.
-    #[schema(value_type = Option<Vec<values::IpAddress>>, max_items = 1000)]
-    ips: Option<Vec<String>>,
-    /// `SIGN_IN`, `DASHBOARD` or `API` (default).
-    surface: Option<Surface>,
-    /// Whether to decide for an administrator.
-    #[serde(default)]
-    as_admin: bool,
-}
-
-/// A decision.
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-struct NetworkDecision {
-    /// `ALLOW` or `DENY`.
-    #[schema(value_type = netpolicy::Decision)]
-    decision: Decision,
-    /// `MODE_OFF`, `SURFACE_NOT_ENFORCED`, `RULE_MATCH`, `ADMIN_BYPASS` or `NO_RULE_MATCH`.
-    #[schema(value_type = netpolicy::Reason)]
-    reason: Reason,
-    /// For administrators: the matching rule with the smallest range.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    matched_rule: Option<MatchedRule>,
-}
-
-/// The rule that decided.
-#[derive(Serialize, ToSchema)]
-struct MatchedRule {
-    id: String,
-    cidr: String,
-    label: String,
-}
-
-/// The decision for one address or for several.
-#[derive(Serialize, ToSchema)]
-#[serde(untagged)]
-enum NetworkTest {
-    /// The decision, if the request has `ip`.
-    One(NetworkDecision),
-    /// The decisions, if the request has `ips`.
-    Several { decisions: Vec<DecisionOf> },
-}
-
-/// The decision for one of several addresses.
-#[derive(Serialize, ToSchema)]
-struct DecisionOf {
-    /// The address as sent.
-    ip: String,
-    #[schema(value_type = netpolicy::Decision)]
-    decision: Decision,
-    #[schema(value_type = netpolicy::Reason)]
-    reason: Reason,
 }
 
 /// Returns the editor of the policy. The acknowledgement of a change that blocks their own address is in the body
@@ -179,7 +88,7 @@ pub(crate) async fn get_network_policy(call: Call<ReadSettings>) -> Answer {
         Ok::<_, Problem>((settings, Some(rules).filter(|_| admin)))
     };
     let (settings, rules) = call.read(find).await?;
-    Ok(answer(&ShownPolicy::of(settings, rules.as_deref())))
+    Ok(answer(&ShownPolicy::new(settings, rules)))
 }
 
 /// Replace the network policy
@@ -214,7 +123,7 @@ pub(crate) async fn put_network_policy(
         Ok::<_, Problem>(changed.with(spending.events()?).map(|settings| (settings, rules)))
     };
     let (settings, rules) = call.write(work).await?;
-    Ok(answer(&ShownPolicy::of(settings, Some(&rules))))
+    Ok(answer(&ShownPolicy::new(settings, Some(rules))))
 }
 
 /// Saves the settings and returns the audit event of the changed ones.
@@ -237,70 +146,14 @@ pub(crate) async fn change(
 /// Tests one address or up to 1,000 against the saved policy. Changes nothing.
 #[utoipa::path(
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
-    request_body = TestBody,
+    request_body = AddressTest,
     responses(
-        (status = 200, description = "The decision; `{decisions}` if the request has `ips`.", body = NetworkTest),
+        (status = 200, description = "The decision; `{decisions}` if the request has `ips`.", body = TestedAddresses),
         (status = 400, description = "An address or the surface is malformed, or the request has both or neither of `ip` and `ips`."),
     )
 )]
 #[post("/api/settings/network-policy/test")]
-pub(crate) async fn test_network_policy(call: Call<ReadSettings>, body: Json<TestBody>) -> Answer {
-    let addresses = body.0.addresses()?;
+pub(crate) async fn test_network_policy(call: Call<ReadSettings>, body: Json<AddressTest>) -> Answer {
     let (settings, rules) = call.read(async |_: &Ctx, tx: &mut Tx| tx.network_policy().await).await?;
-    let policy = Policy::new(settings, &rules);
-    let surface = body.0.surface.unwrap_or(Surface::Api);
-    let decide = |address| policy.decide(Some(address), surface, body.0.as_admin);
-    let tested = match addresses {
-        Addresses::One(address) => {
-            let verdict = decide(address);
-            let rule = verdict.rule.and_then(|index| rules.get(index));
-            let matched_rule = rule.filter(|_| call.caller().is_administrator()).map(MatchedRule::from);
-            NetworkTest::One(NetworkDecision {
-                decision: verdict.decision,
-                reason: verdict.reason,
-                matched_rule,
-            })
-        }
-        Addresses::Several(addresses) => {
-            let decisions = addresses.into_iter().map(|(ip, address)| {
-                let netpolicy::Verdict { decision, reason, .. } = decide(address);
-                DecisionOf { ip, decision, reason }
-            });
-            NetworkTest::Several { decisions: decisions.collect() }
-        }
-    };
-    Ok(answer(&tested))
-}
-
-/// The addresses of a test; several are kept with the text in the request.
-enum Addresses {
-    One(IpAddr),
-    Several(Vec<(String, IpAddr)>),
-}
-
-impl TestBody {
-    fn addresses(&self) -> Result<Addresses, Problem> {
-        let parse = |member: &str, text: &str| {
-            text.parse().map_err(|_| {
-                Problem::invalid_request(format!("{member}: {text:?} is not an IPv4 or IPv6 address"))
-            })
-        };
-        match (&self.ip, &self.ips) {
-            (Some(ip), None) => Ok(Addresses::One(parse("ip", ip)?)),
-            (None, Some(ips)) if ips.len() <= MAX_ADDRESSES => {
-                let pairs = ips.iter().map(|ip| Ok((ip.clone(), parse("ips", ip)?)));
-                Ok(Addresses::Several(pairs.collect::<Result<_, Problem>>()?))
-            }
-            (None, Some(_)) => {
-                Err(Problem::invalid_request(format!("ips: {MAX_ADDRESSES} addresses at most")))
-            }
-            _ => Err(Problem::invalid_request("ip: send one address, or a list as ips")),
-        }
-    }
-}
-
-impl From<&Rule> for MatchedRule {
-    fn from(rule: &Rule) -> Self {
-        Self { id: rule.id.to_string(), cidr: rule.cidr.to_string(), label: rule.label.clone() }
-    }
+    Ok(answer(&body.0.run(settings, &rules, call.caller().is_administrator())?))
 }

@@ -6,12 +6,12 @@ use audit::{
     events::policies::{NetworkRuleAdded, NetworkRuleChanged, NetworkRuleRemoved},
 };
 use kernel::Ctx;
-use netpolicy::RuleId;
+use netpolicy::{Rule, RuleId, openapi::IpRange};
 use serde::Deserialize;
 use store::Tx;
 use utoipa::ToSchema;
 
-use super::{ShownRule, by};
+use super::by;
 use crate::api::{Answer, Call, me::factors::Deleted, openapi::values};
 use gate::{
     body::{Json, answer},
@@ -25,7 +25,7 @@ use gate::{
 #[serde(deny_unknown_fields)]
 struct RuleBody {
     /// CIDR range of IPv4 or IPv6 addresses, or one address.
-    #[schema(value_type = values::IpRange)]
+    #[schema(value_type = IpRange)]
     cidr: String,
     /// 1 to 100 printable characters.
     #[schema(value_type = values::Name)]
@@ -48,7 +48,7 @@ struct LabelBody {
 #[utoipa::path(
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
     responses(
-        (status = 200, description = "The rule.", body = ShownRule),
+        (status = 200, description = "The rule.", body = Rule),
         (status = 400, description = "INVALID_CIDR, with the canonical form if host bits are set; DUPLICATE_CIDR; or a field is malformed."),
         (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
         (status = 409, description = "CONFLICT: the tenant has 5,000 rules."),
@@ -67,8 +67,7 @@ pub(crate) async fn add_network_rule(
         let event = Event::new(rule.id.as_str(), &NetworkRuleAdded { cidr: rule.cidr.to_string() });
         Ok::<_, Problem>(Audited::new(rule, event).with(spending.events()?))
     };
-    let rule = call.write(work).await?;
-    Ok(answer(&ShownRule::from(&rule)))
+    Ok(answer(&call.write(work).await?))
 }
 
 /// Rename a CIDR rule
@@ -77,7 +76,7 @@ pub(crate) async fn add_network_rule(
 #[utoipa::path(
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
     responses(
-        (status = 200, description = "The rule.", body = ShownRule),
+        (status = 200, description = "The rule.", body = Rule),
         (status = 400, description = "The label is malformed."),
         (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
     )
@@ -100,8 +99,7 @@ pub(crate) async fn rename_network_rule(
         }
         Ok::<_, Problem>(Audited::of_changes(rule, events))
     };
-    let rule = call.write(work).await?;
-    Ok(answer(&ShownRule::from(&rule)))
+    Ok(answer(&call.write(work).await?))
 }
 
 /// Remove a CIDR rule

@@ -8,9 +8,7 @@ pub(crate) mod tokens;
 use actix_web::{delete, get, patch, post};
 use audit::{
     Audited, Event,
-    events::users::{
-        UserDeactivated, UserDeleted, UserInvited, UserReactivated, UserRoleChanged, UserUpdated,
-    },
+    events::users::{UserDeleted, UserInvited},
 };
 use directory::{AccountChanges, LinkKind, NewPerson, Person, Role};
 use kernel::{Ctx, Email, Timestamp, UserId};
@@ -247,7 +245,7 @@ pub(crate) async fn patch_settings_user(
         let after = directory::change_person(ctx, tx, &before, changes).await?;
         lockout.after(ctx, tx).await?;
         let mut events = spending.events()?;
-        events.extend(change_events(&before, &after));
+        events.extend(sign_in::account_changes(&before, &after));
         Ok::<_, Problem>(Audited::of_changes(after, events))
     };
     Ok(answer(&ShownUser::of(call.write(work).await?, None)))
@@ -259,25 +257,6 @@ impl UserBody {
         let email = email.map(|email| email_of(&email)).transpose()?;
         Ok(AccountChanges { role, email, active })
     }
-}
-
-/// Returns the audit events of the differences between a user before and after a change.
-fn change_events(before: &Person, after: &Person) -> Vec<Event> {
-    let mut events = Vec::new();
-    let id = after.id.as_str();
-    if before.role != after.role {
-        let data = UserRoleChanged { from: before.role.as_str(), to: after.role.as_str() };
-        events.push(Event::new(id, &data));
-    }
-    if before.email != after.email {
-        events.push(Event::new(id, &UserUpdated { changed: vec!["emails".into()] }));
-    }
-    match (before.active, after.active) {
-        (true, false) => events.push(Event::new(id, &UserDeactivated {})),
-        (false, true) => events.push(Event::new(id, &UserReactivated {})),
-        _ => {}
-    }
-    events
 }
 
 /// Delete a user

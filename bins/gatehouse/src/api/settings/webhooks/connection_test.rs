@@ -1,14 +1,10 @@
 //! `POST /api/settings/webhooks/{id}/test`
 
-use ::webhooks::{
-    Attempt, AttemptError, DeliveryId, EventId, Outcome, Payload, PayloadActor, PayloadResource,
-    SubscriptionId, SubscriptionStore, TEST,
-};
+use ::webhooks::{Attempt, AttemptError, Outcome, SubscriptionId};
 use actix_web::post;
 use credentials::attempts;
-use kernel::{Ctx, Timestamp};
+use kernel::Ctx;
 use serde::Serialize;
-use serde_json::value::RawValue;
 use store::Tx;
 use utoipa::ToSchema;
 
@@ -60,12 +56,11 @@ pub(crate) async fn test_webhook(call: Call<Administer>) -> Answer {
     let id: SubscriptionId = call.id()?;
     call.attempt(attempts::webhook_test(call.tenant())).await?;
     let wanted = id.clone();
-    let found = call.read(async move |_: &Ctx, tx: &mut Tx| tx.subscription(&wanted).await).await?;
-    let found = found.ok_or_else(Problem::not_found)?;
+    let found = call.read(async move |_: &Ctx, tx: &mut Tx| webhooks::find(tx, &wanted).await).await?;
     let now = call.env().now();
     let signers = call.site.pipeline.keys.webhooks().signers((call.tenant(), &id), &found.secrets, now);
     let signers = signers.map_err(Problem::unexpected)?;
-    let attempt = test_attempt(call.ctx(), &id, now)?;
+    let attempt = Attempt::test(call.ctx(), &id, now);
     let client = &call.site.webhooks.client;
     let sent = webhooks::sent(client, &found.url, &signers, &attempt, (now, call.site.webhooks.user_agent));
     let outcome = call.without_slot(sent).await?;
@@ -76,28 +71,4 @@ pub(crate) async fn test_webhook(call: Call<Administer>) -> Answer {
         "a webhook was tested"
     );
     Ok(answer(&TestResult::from(outcome)))
-}
-
-/// Creates the single attempt to deliver a test event.
-fn test_attempt(ctx: &Ctx, id: &SubscriptionId, now: Timestamp) -> Result<Attempt, Problem> {
-    let event_id = EventId::new(&*ctx.env).to_string();
-    let data = RawValue::from_string("{}".into()).map_err(Problem::unexpected)?;
-    let payload = Payload {
-        id: &event_id,
-        kind: TEST,
-        created_at: now,
-        tenant_id: ctx.tenant.as_str(),
-        actor: Some(PayloadActor { id: &ctx.actor.id, kind: ctx.actor.kind.as_str() }),
-        resource: PayloadResource { kind: "webhook", id: id.as_str() },
-        data: &data,
-    };
-    let body = Some(payload.render());
-    Ok(Attempt {
-        id: DeliveryId::new(&*ctx.env),
-        event_id,
-        event_type: TEST.to_owned(),
-        number: 1,
-        is_fresh: true,
-        body,
-    })
 }

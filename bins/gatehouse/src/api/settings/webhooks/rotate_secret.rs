@@ -1,43 +1,22 @@
 //! `/api/settings/webhooks/{id}/rotate-secret`
 
+use ::webhooks::{Rotation, SubscriptionView};
 use actix_web::post;
 use audit::{
     Audited, Event,
     events::webhooks::{WebhookRotationCompleted, WebhookSecretRotated},
 };
 use kernel::Ctx;
-use serde::Deserialize;
 use store::Tx;
-use utoipa::ToSchema;
 
-use super::ShownSubscription;
+use super::respond;
 use crate::api::{Answer, Call};
 use gate::{
-    body::{OptionalJson, answer},
+    body::OptionalJson,
     errors::Problem,
     permissions::AdministerInPerson,
     step_up::{StepUp, WebhookSecretRotate},
 };
-
-/// How to rotate a signing secret.
-#[derive(Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct RotationBody {
-    /// Hours in which both secrets sign: 0 to 168.
-    #[serde(default = "usual_overlap")]
-    #[schema(default = 24, minimum = 0, maximum = 168)]
-    overlap_hours: u32,
-}
-
-impl Default for RotationBody {
-    fn default() -> Self {
-        Self { overlap_hours: usual_overlap() }
-    }
-}
-
-fn usual_overlap() -> u32 {
-    webhooks::OVERLAP_HOURS
-}
 
 /// Rotate the signing secret
 ///
@@ -46,9 +25,9 @@ fn usual_overlap() -> u32 {
 /// contains both. Requires a step-up (`WEBHOOK_SECRET_ROTATE`).
 #[utoipa::path(
     security(("sessionCookie" = [])),
-    request_body = Option<RotationBody>,
+    request_body = Option<Rotation>,
     responses(
-        (status = 200, description = "The webhook, with its new signing secret, shown once.", body = ShownSubscription),
+        (status = 200, description = "The webhook, with its new signing secret, shown once.", body = SubscriptionView),
         (status = 400, description = "The overlap is not 0 to 168 hours."),
         (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
         (status = 409, description = "CONFLICT with reason ROTATION_UNDER_WAY. An overlap of 0 never conflicts."),
@@ -58,7 +37,7 @@ fn usual_overlap() -> u32 {
 pub(crate) async fn rotate_webhook_secret(
     call: Call<AdministerInPerson>,
     proof: StepUp<WebhookSecretRotate>,
-    body: OptionalJson<RotationBody>,
+    body: OptionalJson<Rotation>,
 ) -> Answer {
     let id = call.id()?;
     let (overlap_hours, keys) = (body.0.overlap_hours, call.site.pipeline.keys.webhooks());
@@ -70,7 +49,7 @@ pub(crate) async fn rotate_webhook_secret(
         Ok::<_, Problem>(Audited::new((rotated, secret), event).with(spending.events()?))
     };
     let (rotated, secret) = call.write(work).await?;
-    Ok(answer(&ShownSubscription::of(&rotated, call.ctx().now, Some(&secret))))
+    Ok(respond(&rotated, call.ctx().now, Some(&secret)))
 }
 
 /// Complete the rotation of the signing secret
@@ -79,7 +58,7 @@ pub(crate) async fn rotate_webhook_secret(
 #[utoipa::path(
     security(("sessionCookie" = [])),
     responses(
-        (status = 200, description = "The webhook.", body = ShownSubscription),
+        (status = 200, description = "The webhook.", body = SubscriptionView),
         (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
         (status = 409, description = "CONFLICT with reason NO_ROTATION."),
     )
@@ -97,5 +76,5 @@ pub(crate) async fn complete_webhook_rotation(
         Ok::<_, Problem>(Audited::new(completed, Event::new(id.as_str(), &data)).with(spending.events()?))
     };
     let completed = call.write(work).await?;
-    Ok(answer(&ShownSubscription::of(&completed, call.ctx().now, None)))
+    Ok(respond(&completed, call.ctx().now, None))
 }

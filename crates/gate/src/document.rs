@@ -1,4 +1,4 @@
-//! Texts that change only with a release.
+//! Responses with texts that change only with a release.
 
 use std::{io::Write, sync::OnceLock};
 
@@ -11,7 +11,7 @@ use flate2::{Compression, write::GzEncoder};
 use ring::digest;
 
 /// A text with its ETag, for conditional requests.
-pub(crate) struct Document {
+pub struct Document {
     kind: &'static str,
     hash: String,
     plain: Encoded,
@@ -26,7 +26,7 @@ struct Encoded {
 
 impl Document {
     /// Builds a document of this media type. Also returns the first 12 hexadecimal digits of its SHA-256.
-    pub(crate) fn new(kind: &'static str, text: impl Into<Bytes>) -> (Self, String) {
+    pub fn new(kind: &'static str, text: impl Into<Bytes>) -> (Self, String) {
         let text = text.into();
         let hash = data_encoding::HEXLOWER.encode(digest::digest(&digest::SHA256, &text).as_ref());
         let short = hash.chars().take(12).collect();
@@ -43,7 +43,7 @@ impl Document {
     }
 
     /// Responds 200 with the text, or 304 if `If-None-Match` contains its ETag (RFC 9110, section 13.1.2).
-    pub(crate) fn answer(&self, request: &HttpRequest) -> HttpResponse {
+    pub fn answer(&self, request: &HttpRequest) -> HttpResponse {
         let gzip = if takes_gzip(request.headers()) { self.gzip() } else { None };
         let chosen = gzip.unwrap_or(&self.plain);
         let mut known =

@@ -1,0 +1,69 @@
+//! Subscriptions as the API shows them.
+
+use kernel::Timestamp;
+use serde::Serialize;
+
+use crate::{DisabledReason, EventFilter, SigningSecret, Subscription, SubscriptionId};
+
+/// A webhook.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "openapi", schema(as = WebhookSubscription))]
+pub struct SubscriptionView {
+    /// `whk_…`
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    id: SubscriptionId,
+    name: String,
+    #[cfg_attr(feature = "openapi", schema(format = "uri"))]
+    url: String,
+    /// Patterns of event types; `*` matches any characters.
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
+    event_filters: Vec<EventFilter>,
+    /// Whether events are delivered. Pending deliveries wait while it is disabled.
+    enabled: bool,
+    /// Why the server disabled it: `GONE` (the receiver answered 410) or `FAILING` (no success for five days).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
+    disabled_reason: Option<DisabledReason>,
+    #[cfg_attr(feature = "openapi", schema(value_type = String, format = "date-time"))]
+    created_at: Timestamp,
+    #[cfg_attr(feature = "openapi", schema(value_type = String, format = "date-time"))]
+    updated_at: Timestamp,
+    /// End of the overlap in which the previous secret also signs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false, value_type = Option<String>, format = "date-time"))]
+    rotating_until: Option<Timestamp>,
+    /// `whsec_…`. Only in the response to its creation or rotation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
+    secret: Option<String>,
+    /// Filters that match no existing event type.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
+}
+
+impl SubscriptionView {
+    /// Shows a subscription. `types` are the existing event types, `secret` is the secret that was just generated.
+    pub fn new(
+        subscription: &Subscription,
+        types: &[&str],
+        now: Timestamp,
+        secret: Option<&SigningSecret>,
+    ) -> Self {
+        let warning = |filter: &EventFilter| format!("eventFilters: {filter} matches no existing event type");
+        Self {
+            id: subscription.id.clone(),
+            name: subscription.name.clone(),
+            url: subscription.url.clone(),
+            event_filters: subscription.event_filters.clone(),
+            enabled: subscription.enabled,
+            disabled_reason: subscription.disabled_reason,
+            created_at: subscription.created_at,
+            updated_at: subscription.updated_at,
+            rotating_until: subscription.secrets.overlapping(now).map(|previous| previous.until),
+            secret: secret.map(|secret| secret.text().to_owned()),
+            warnings: subscription.idle_filters(types).map(warning).collect(),
+        }
+    }
+}
