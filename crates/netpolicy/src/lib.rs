@@ -37,7 +37,7 @@ pub use cidr::{Cidr, ParseCidrError};
 pub use error::Error;
 pub use memory::MemoryStore;
 pub use policy::{
-    Decision, Enforcement, Mode, Policy, Reason, Rule, RuleId, RuleKind, Settings, Surface, Verdict,
+    BLOCKED, Decision, Enforcement, Mode, Policy, Reason, Rule, RuleId, RuleKind, Settings, Surface, Verdict,
 };
 pub use proxies::{Proxies, ProxyHeader};
 pub use store::NetworkPolicyStore;
