@@ -53,6 +53,7 @@ pub mod password;
 pub mod reset;
 mod second_factor;
 mod session;
+pub mod sso;
 mod state;
 mod step_up;
 mod store;
@@ -64,10 +65,9 @@ pub use self::{
     error::{Error, NetworkBlocked},
     events::{end_other_sessions, end_session},
     factor::{FactorAnswer, FactorName, TotpKeys, Verifiers},
-    federated::{NeighbourCookie, with_identity_provider, with_neighbour_cookie},
+    federated::{NeighbourCookie, with_neighbour_cookie},
     link::{LinkProof, RedeemableLink, check_password, find_link, parse_link, with_link},
     memory::MemoryStore,
-    network::admit as admit_network,
     outcome::{Attempt, Outcome},
     passkey::{PasskeyChallenge, PasskeyProof, with_passkey},
     password::with_password,

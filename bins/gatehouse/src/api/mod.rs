@@ -26,8 +26,7 @@ pub(crate) use self::{
     lockout::missing as missing_to_sign_in,
     me::tokens::created as pat_created,
     settings::{
-        AttestationImpact, ProviderContext, ShownProvider, change_network_policy, change_policy,
-        check_policy, impact_of,
+        AttestationImpact, ShownProvider, change_network_policy, change_policy, check_policy, impact_of,
     },
 };
 pub(crate) use self::{

@@ -14,7 +14,7 @@ pub(crate) use self::audit_log::area::AuditLogs;
 pub(crate) use self::{
     attestation_policy::impact::{AttestationImpact, impact_of},
     network_policy::change as change_network_policy,
-    saml_providers::{findings::ProviderContext, shown::ShownProvider},
+    saml_providers::shown::ShownProvider,
     sign_in_policy::{change as change_policy, check as check_policy},
 };
 
