@@ -53,7 +53,7 @@ pub struct NameId {
 pub struct Attribute {
     /// Attribute name as the identity provider sends it.
     pub name: String,
-    /// The values; `None` for a value that is not plain text.
+    /// The values; null instead of a value that is not plain text.
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
     pub values: Vec<Option<String>>,
 }
