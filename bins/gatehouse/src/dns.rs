@@ -40,7 +40,7 @@ impl Dns {
 
     /// Returns the TXT records of a domain; none if the name does not exist.
     pub(crate) async fn proofs(&self, domain: &EmailDomain) -> Result<Vec<String>, Unavailable> {
-        let name = record_name(domain);
+        let name = domain.record_name();
         let started = Instant::now();
         let found = match timeout(TIME_LIMIT, self.texts(&name)).await {
             Ok(found) => found,
@@ -99,24 +99,6 @@ impl Dns {
     }
 }
 
-/// Returns the name of a domain's record.
-pub(crate) fn record_name(domain: &EmailDomain) -> String {
-    format!("_gatehouse.{domain}")
-}
-
-/// Prefix of the token in the record.
-const BEFORE: &str = "gatehouse-domain-verification=";
-
-/// Returns the expected content of the record.
-pub(crate) fn record_value(token: &str) -> String {
-    format!("{BEFORE}{token}")
-}
-
-/// Returns the token in a record, if it has the prefix.
-pub(crate) fn token_of(text: &str) -> Option<&str> {
-    text.trim().strip_prefix(BEFORE).map(str::trim)
-}
-
 #[cfg(test)]
 mod tests {
     use std::net::UdpSocket;
@@ -159,9 +141,7 @@ mod tests {
         let found =
             query(server(0, &[&["v=spf1"], &["gatehouse-domain-", "verification=abc"]])).await.unwrap();
         assert_eq!(found, ["v=spf1", "gatehouse-domain-verification=abc"]);
-        assert_eq!(token_of(&found[1]), Some("abc"));
-        assert_eq!(token_of(&found[0]), None);
-        assert_eq!(record_value("abc"), found[1]);
+        assert_eq!(EmailDomain::record_value("abc"), found[1]);
     }
 
     #[tokio::test]

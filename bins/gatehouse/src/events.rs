@@ -4,13 +4,11 @@ use audit::{
     Event,
     events::{
         groups::{GroupCreated, GroupDeleted, GroupUpdated},
-        saml::{SamlProviderCreated, SamlProviderKeyRotated, SamlProviderUpdated},
         users::{UserCreated, UserDeactivated, UserDeleted, UserReactivated, UserUpdated},
     },
 };
 use directory::Role;
 use kernel::UserId;
-use saml_sp::{Certificate, KeptKey, Provider};
 use scim_core::{Group, User, groups, users};
 
 /// Reports a user that was created by provisioning.
@@ -66,42 +64,4 @@ fn memberships(changed: &groups::ChangedGroup) -> Vec<Event> {
 /// Reports a deleted group.
 pub(crate) fn group_deleted(group: &Group) -> Event {
     Event::new(group.id.as_str(), &GroupDeleted {})
-}
-
-fn fingerprints(provider: &Provider) -> Vec<String> {
-    provider.idp.certificates.iter().map(Certificate::fingerprint).collect()
-}
-
-/// Reports a new SSO connection.
-pub(crate) fn provider_created(provider: &Provider) -> Event {
-    let data = SamlProviderCreated {
-        entity_id: provider.idp.entity_id.clone(),
-        email_domains: provider.email_domains.iter().map(ToString::to_string).collect(),
-        certificates: fingerprints(provider),
-    };
-    Event::new(provider.id.as_str(), &data)
-}
-
-/// Reports changes of an SSO connection, if there are any.
-pub(crate) fn provider_changed(provider: &Provider, changed: &[&'static str]) -> Option<Event> {
-    let data = SamlProviderUpdated {
-        changed: changed.iter().map(ToString::to_string).collect(),
-        certificates: fingerprints(provider),
-    };
-    (!changed.is_empty()).then(|| Event::new(provider.id.as_str(), &data))
-}
-
-fn rotated(provider: &Provider, phase: &str, key: &KeptKey) -> Event {
-    let data = SamlProviderKeyRotated { phase: phase.to_owned(), certificate: key.certificate.fingerprint() };
-    Event::new(provider.id.as_str(), &data)
-}
-
-/// Reports that an SSO connection has a next key.
-pub(crate) fn rotation_started(provider: &Provider) -> Event {
-    rotated(provider, "STARTED", provider.keys.next.as_ref().unwrap_or(&provider.keys.active))
-}
-
-/// Reports that the next key of an SSO connection now signs.
-pub(crate) fn rotation_completed(provider: &Provider) -> Event {
-    rotated(provider, "COMPLETED", &provider.keys.active)
 }

@@ -120,9 +120,7 @@ fn decided(policy: &Policy, ctx: &Ctx, who: &DeniedCaller<'_>) -> Result<(), Pro
     Err(blocked().with_event_as(ctx, event))
 }
 
-/// Creates the 403. Its message contains no address: the audit log may copy it, but erases only its own address column.
+/// Creates the 403.
 pub(crate) fn blocked() -> Problem {
-    let message = "The tenant's network policy blocks your address. Connect from an allowed address, or ask an \
-                   administrator to add yours.";
-    Problem::new(Code::NetworkPolicyBlocked, message)
+    Problem::new(Code::NetworkPolicyBlocked, netpolicy::BLOCKED)
 }

@@ -40,7 +40,7 @@ pub use cidr::{Cidr, ParseCidrError};
 pub use error::{Error, PreviewError};
 pub use memory::MemoryStore;
 pub use policy::{
-    Decision, Enforcement, Mode, Policy, Reason, Rule, RuleId, RuleKind, Settings, Surface, Verdict,
+    BLOCKED, Decision, Enforcement, Mode, Policy, Reason, Rule, RuleId, RuleKind, Settings, Surface, Verdict,
 };
 pub use preview::{
     AddressDecision, AddressTest, DraftPolicy, Impact, MAX_ADDRESSES, NetworkDecision, RecentUse,

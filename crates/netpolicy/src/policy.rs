@@ -7,6 +7,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Cidr, range_index::RangeIndex};
 
+/// What a blocked client reads. It contains no address: the audit log may copy it, but erases only its own address
+/// column.
+pub const BLOCKED: &str = "The tenant's network policy blocks your address. Connect from an allowed address, or ask an \
+                           administrator to add yours.";
+
 /// Whether a network policy is applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]

@@ -50,6 +50,28 @@ pub enum DomainError {
     /// The tenant has not verified it.
     #[error("This tenant has not verified {0}.")]
     NotFound(EmailDomain),
+    /// No DNS server answered.
+    #[error(
+        "{} could not be resolved, because no DNS server answered. Try again in a few minutes",
+        .0.record_name()
+    )]
+    DnsUnavailable(EmailDomain),
+    /// The DNS record is missing.
+    #[error(
+        "there is no TXT record {} with the value that the list of domains shows{}. A new record can take minutes, up \
+         to hours, to become visible",
+        .domain.record_name(),
+        if *.has_other { "; its value is different" } else { "" }
+    )]
+    RecordMissing {
+        /// The domain to verify.
+        domain: EmailDomain,
+        /// Whether there are records with other values.
+        has_other: bool,
+    },
+    /// The tenant, which had verified the domain, released it meanwhile, so its record was not checked.
+    #[error("the other tenant has just released the domain; try again")]
+    JustReleased,
     /// The database failed.
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -17,9 +17,12 @@ mod change;
 pub mod conformance;
 mod connection_test;
 mod decrypt;
+mod dns_record;
 mod domain;
+mod domain_use;
 mod encode;
 mod error;
+mod findings;
 mod id;
 mod keys;
 pub mod memory;
@@ -35,6 +38,8 @@ mod service;
 mod signature;
 mod store;
 mod subject;
+mod supplied;
+mod test_report;
 #[cfg(test)]
 mod testing;
 mod write;
@@ -42,25 +47,32 @@ mod xml;
 
 pub use certificate::{Certificate, Certificates};
 pub use change::{New, complete_rotation, create, remove, replace, start_rotation};
-pub use connection_test::{ConnectionTest, ConnectionTestId};
+pub use connection_test::{ConnectionTest, ConnectionTestId, TestStatus, test_of_request, waiting_test};
 pub use domain::{EmailDomain, Method, ParseEmailDomainError, VerifiedDomain};
+pub use domain_use::{DomainUse, domain_uses};
 pub use error::{CertificateError, DomainError, MetadataError, ProviderError};
+pub use findings::{CertificateStatus, Finding, FindingOutcome, SetupCheck, TenantSetup};
 pub use id::{ParseProviderIdError, ProviderId};
 pub use keys::{KeptKey, KeyError, KeyPair, OurKeys, SealKey};
 pub use metadata::{IdpMetadata, MAX_METADATA};
-pub use ownership::{DomainRecheck, RECHECK_MILLIS, RecheckOutcome, RecordFound, give_up, own, recheck};
+pub use ownership::{
+    DomainRecheck, RECHECK_MILLIS, RecheckOutcome, RecordFound, apply_recheck, give_up, own,
+};
 pub use provider::{
     AttributeMapping, IdentityProvider, MAX_CERTIFICATES, MAX_CONTEXTS, MAX_DOMAINS, MAX_NAME, MAX_PROVIDERS,
     Provider, Refresh, Source,
 };
 pub use provider_change::{CheckedChange, OtherSide, ProviderChange, ResolvedMetadata};
-pub use refreshing::{CertificateExpiry, RefreshOutcome, apply_refresh, refreshed};
+pub use refreshing::{CertificateExpiry, RefreshOutcome, apply_refresh, refreshed, schedule_early_refresh};
 pub use refusal::{Reason, Refusal, Step};
 pub use request::{BegunLogin, ClaimedRequest, REQUEST_MINUTES, Request, RequestId, RequestPurpose, begin};
 pub use response::{
-    Against, Attribute, Claims, CountedResponse, Examined, MAX_RESPONSE, MAX_VALUES, NameId, claim, examine,
+    AcceptedResponse, Against, Attribute, Claims, CountedResponse, Examined, MAX_RESPONSE, MAX_VALUES,
+    NameId, RefusedResponse, claim, examine,
 };
 pub use service::ServiceProvider;
 pub use signature::{Verified, warm_up};
 pub use store::{ConnectionTestStore, DomainStore, ProviderStore, RequestStore, SubjectStore};
 pub use subject::{PERSISTENT, PinnedSubject, Subject, SubjectMatch, recognize};
+pub use supplied::{MetadataSource, SuppliedMetadata};
+pub use test_report::{TestCheck, TestOutcome, TestReport, TestUser, TestedResponse};

@@ -7,16 +7,17 @@ use std::{
 
 use async_trait::async_trait;
 use kernel::{StoreError, StoreResult, TenantId, Timestamp, UserId};
-use serde_json::Value;
 
 use crate::{
     connection_test::{ConnectionTest, ConnectionTestId},
     domain::{EmailDomain, VerifiedDomain},
     id::ProviderId,
+    ownership::DomainRecheck,
     provider::Provider,
     request::{ClaimedRequest, Request, RequestId},
     store::{ConnectionTestStore, DomainStore, ProviderStore, RequestStore, SubjectStore},
     subject::{PinnedSubject, Subject},
+    test_report::TestReport,
 };
 
 /// Stores one tenant's data in memory. Clones share the data.
@@ -33,6 +34,7 @@ pub struct MemoryStore {
 struct Tenants {
     tenants: BTreeMap<TenantId, TenantData>,
     domains: BTreeMap<EmailDomain, (TenantId, VerifiedDomain)>,
+    rechecks: BTreeMap<EmailDomain, DomainRecheck>,
 }
 
 /// The data of one tenant.
@@ -259,7 +261,11 @@ impl ConnectionTestStore for MemoryStore {
         Ok(self.with(|inner| inner.trials.get(id).cloned()))
     }
 
-    async fn report_connection_test(&mut self, id: &ConnectionTestId, report: &Value) -> StoreResult<bool> {
+    async fn report_connection_test(
+        &mut self,
+        id: &ConnectionTestId,
+        report: &TestReport,
+    ) -> StoreResult<bool> {
         Ok(self.with(|inner| {
             let waiting = inner.trials.get_mut(id).filter(|trial| trial.report.is_none());
             waiting.map(|trial| trial.report = Some(report.clone())).is_some()
@@ -293,6 +299,16 @@ impl DomainStore for MemoryStore {
         let is_ours = all.domains.get(domain).is_some_and(|(owner, _)| *owner == self.tenant);
         if is_ours {
             all.domains.remove(domain);
+            all.rechecks.remove(domain);
+        }
+        Ok(is_ours)
+    }
+
+    async fn reschedule_domain(&mut self, domain: &EmailDomain, next: &DomainRecheck) -> StoreResult<bool> {
+        let mut all = self.all();
+        let is_ours = all.domains.get(domain).is_some_and(|(owner, _)| *owner == self.tenant);
+        if is_ours {
+            all.rechecks.insert(domain.clone(), *next);
         }
         Ok(is_ours)
     }

@@ -1,7 +1,7 @@
 //! Ownership of domains: a verified domain belongs to one tenant until it is released.
 
 use crate::error::DomainError;
-use kernel::{Ctx, TenantId, Timestamp};
+use kernel::{Ctx, StoreResult, TenantId, Timestamp};
 
 use crate::{
     domain::{EmailDomain, Method, VerifiedDomain},
@@ -75,7 +75,7 @@ pub enum RecheckOutcome {
 }
 
 /// Decides the effect of a DNS lookup. A lookup without an answer never removes the verification.
-pub fn recheck(now: Timestamp, before: &DomainRecheck, found: RecordFound) -> RecheckOutcome {
+fn recheck(now: Timestamp, before: &DomainRecheck, found: RecordFound) -> RecheckOutcome {
     let retry = |missing_since| DomainRecheck { missing_since, next_at: now.plus_millis(RETRY_MILLIS) };
     match (found, before.missing_since) {
         (RecordFound::Present, _) => RecheckOutcome::Kept(DomainRecheck {
@@ -89,6 +89,25 @@ pub fn recheck(now: Timestamp, before: &DomainRecheck, found: RecordFound) -> Re
         }
         (RecordFound::Absent, Some(missing_since)) => RecheckOutcome::Unverified { missing_since },
     }
+}
+
+/// Applies the result of a DNS lookup to a domain that was due for it; `None` if the tenant has released the domain
+/// meanwhile.
+pub async fn apply_recheck(
+    ctx: &Ctx,
+    store: &mut dyn DomainStore,
+    domain: &EmailDomain,
+    before: &DomainRecheck,
+    found: RecordFound,
+) -> StoreResult<Option<RecheckOutcome>> {
+    let outcome = recheck(ctx.now, before, found);
+    let is_applied = match &outcome {
+        RecheckOutcome::Kept(next) | RecheckOutcome::Lost(next) => {
+            store.reschedule_domain(domain, next).await?
+        }
+        RecheckOutcome::Unverified { .. } => store.delete_verified_domain(domain).await?,
+    };
+    Ok(is_applied.then_some(outcome))
 }
 
 #[cfg(test)]
@@ -115,6 +134,26 @@ mod tests {
         assert_eq!(recheck(day(7), &missing, RecordFound::Absent), unverified);
         let back = DomainRecheck { missing_since: None, next_at: day(37) };
         assert_eq!(recheck(day(7), &missing, RecordFound::Present), RecheckOutcome::Kept(back));
+    }
+
+    #[tokio::test]
+    async fn a_recheck_changes_only_a_domain_that_the_tenant_still_has() {
+        let mut world = World::new();
+        let domain: EmailDomain = "corp.example".parse().unwrap();
+        let ctx = world.ctx();
+        let due = DomainRecheck { missing_since: None, next_at: ctx.now };
+        let store = &mut world.store;
+        assert_eq!(apply_recheck(&ctx, store, &domain, &due, RecordFound::Absent).await.unwrap(), None);
+        own(&ctx, store, domain.clone(), Method::Dns).await.unwrap();
+        let lost = apply_recheck(&ctx, store, &domain, &due, RecordFound::Absent).await.unwrap();
+        let Some(RecheckOutcome::Lost(next)) = lost else { panic!("{lost:?}") };
+        let missing_since = next.missing_since.unwrap();
+        world.env.advance_millis(GRACE_MILLIS);
+        let (ctx, store) = (world.ctx(), &mut world.store);
+        let over = apply_recheck(&ctx, store, &domain, &next, RecordFound::Absent).await.unwrap();
+        assert_eq!(over, Some(RecheckOutcome::Unverified { missing_since }));
+        assert_eq!(store.verified_domains().await.unwrap(), []);
+        assert_eq!(apply_recheck(&ctx, store, &domain, &next, RecordFound::Absent).await.unwrap(), None);
     }
 
     #[tokio::test]

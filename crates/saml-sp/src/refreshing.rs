@@ -17,6 +17,8 @@ use crate::{
 const EVERY: i64 = 6 * 3_600_000;
 /// Milliseconds before the first retry. The delay doubles with each failure, up to [`EVERY`].
 const RETRY: i64 = 15 * 60_000;
+/// Minimum milliseconds between refreshes that refused signatures cause.
+const EARLY: i64 = 5 * 60_000;
 /// Maximum length of a stored error message, in characters.
 const MAX_PROBLEM: usize = 500;
 
@@ -97,6 +99,21 @@ pub async fn apply_refresh(
     }))
 }
 
+/// Schedules an early refresh, unless one is scheduled already or the provider has no metadata URL.
+pub async fn schedule_early_refresh(
+    ctx: &Ctx,
+    store: &mut dyn ProviderStore,
+    id: &ProviderId,
+) -> StoreResult<()> {
+    if let Some(mut provider) = store.provider(id).await?
+        && let Some(at) = provider.early_refresh_at(ctx.now)
+    {
+        provider.refresh.next_at = Some(at);
+        store.update_provider(&provider).await?;
+    }
+    Ok(())
+}
+
 /// Returns when to fetch metadata again after a success.
 pub(crate) fn next_look(ctx: &Ctx) -> Timestamp {
     let mut random = [0; 4];
@@ -112,6 +129,24 @@ fn next_try(before: Option<Timestamp>, now: Timestamp) -> Timestamp {
 }
 
 impl Provider {
+    /// Returns the metadata URL if a refresh is due.
+    pub fn due_metadata_url(&self, now: Timestamp) -> Option<&str> {
+        let Source::MetadataUrl(url) = &self.source else { return None };
+        self.refresh.next_at.is_some_and(|at| at <= now).then_some(url)
+    }
+
+    /// Returns when to fetch the metadata because the identity provider may have a new key; `None` if it is fetched
+    /// by then anyway, or has no URL.
+    pub fn early_refresh_at(&self, now: Timestamp) -> Option<Timestamp> {
+        if !matches!(self.source, Source::MetadataUrl(_)) {
+            return None;
+        }
+        let refresh = &self.refresh;
+        let tried_at = refresh.read_at.max(refresh.failed.as_ref().map(|(at, _)| *at));
+        let at = tried_at.map_or(now, |at| at.plus_millis(EARLY)).max(now);
+        refresh.next_at.is_none_or(|next| at < next).then_some(at)
+    }
+
     /// Rejects metadata without a valid certificate while a pinned one is valid, because nobody could sign in.
     fn still_usable(&self, read: IdpMetadata, now: Timestamp) -> Result<IdpMetadata, String> {
         let is_usable = |certificates: &[Certificate]| certificates.iter().any(|one| one.is_valid_at(now));
@@ -222,6 +257,29 @@ mod tests {
         }
         assert_eq!(waits, [15, 30, 60, 120, 240, 360, 360]);
         assert_eq!(world.store.provider(&made.id).await.unwrap().unwrap().idp, made.idp);
+    }
+
+    #[tokio::test]
+    async fn refused_signatures_refresh_metadata_at_most_every_five_minutes() {
+        let mut world = World::new();
+        let made = followed(&mut world, 100).await;
+        let (ctx, minutes) = (world.ctx(), |minutes: i64| made.created_at.plus_millis(minutes * 60_000));
+        schedule_early_refresh(&ctx, &mut world.store, &made.id).await.unwrap();
+        let scheduled = world.store.provider(&made.id).await.unwrap().unwrap();
+        assert_eq!(scheduled.refresh.next_at, Some(minutes(5)));
+        assert_eq!(scheduled.early_refresh_at(minutes(1)), None);
+        assert_eq!(scheduled.due_metadata_url(minutes(4)), None);
+        assert_eq!(scheduled.due_metadata_url(minutes(5)), Some(URL));
+        // A failed refresh counts as well, and a long pause allows one at once.
+        assert_eq!(made.early_refresh_at(minutes(60)), Some(minutes(60)));
+        world.env.advance_millis(60 * 60_000);
+        let failed = refresh(&mut world, &made.id, Err("the server answered 503")).await.provider;
+        assert_eq!(failed.early_refresh_at(minutes(61)), Some(minutes(65)));
+        let by_hand = Provider { source: Source::Fields, ..made.clone() };
+        assert_eq!(
+            (by_hand.early_refresh_at(minutes(60)), by_hand.due_metadata_url(minutes(900))),
+            (None, None)
+        );
     }
 
     #[tokio::test]

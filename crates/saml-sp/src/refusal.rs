@@ -5,6 +5,8 @@ use serde::{Deserialize, Serialize};
 /// The checks, in order. After a failed check, later ones do not run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", schema(as = SamlTestCheckName, description = "Checks of a response, in this order."))]
 pub enum Step {
     /// Base64 of at most 1 MiB of UTF-8.
     Encoding,
@@ -76,8 +78,10 @@ impl Step {
 macro_rules! reasons {
     ($($step:ident { $($(#[$doc:meta])+ $name:ident $word:literal,)+ })+) => {
         /// The exact reason for a rejection.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-        pub enum Reason { $($($(#[$doc])+ $name,)+)+ }
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+        #[cfg_attr(feature = "openapi", schema(as = SamlRefusalReason, description = "Why a response is refused."))]
+        pub enum Reason { $($($(#[$doc])+ #[serde(rename = $word)] $name,)+)+ }
 
         impl Reason {
             /// Every reason, in the order of the steps.
@@ -241,5 +245,10 @@ impl Refusal {
     /// Returns the check that failed.
     pub fn step(&self) -> Step {
         self.reason.step()
+    }
+
+    /// Returns whether a key that the identity provider has changed may be the cause, so that newer metadata may help.
+    pub fn may_be_new_key(&self) -> bool {
+        matches!(self.reason, Reason::BadSignature | Reason::NoCertificate)
     }
 }

@@ -80,6 +80,15 @@ pub struct Request {
     pub expires_at: Timestamp,
 }
 
+impl Request {
+    /// Returns the path to redirect to after the sign-in: the start page, unless the response came with the RelayState
+    /// of this request.
+    pub fn place_after(self, relay_state: Option<&str>) -> String {
+        let is_same = relay_state.is_some_and(|given| sha256(given.as_bytes()) == self.relay_key);
+        if is_same { self.return_to } else { "/".to_owned() }
+    }
+}
+
 /// The purpose of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestPurpose {

@@ -2,11 +2,10 @@
 
 use async_trait::async_trait;
 use kernel::{StoreResult, TenantId, Timestamp, UserId};
-use serde_json::Value;
 
 use crate::{
-    ClaimedRequest, ConnectionTest, ConnectionTestId, EmailDomain, PinnedSubject, Provider, ProviderId,
-    Request, RequestId, Subject, VerifiedDomain,
+    ClaimedRequest, ConnectionTest, ConnectionTestId, DomainRecheck, EmailDomain, PinnedSubject, Provider,
+    ProviderId, Request, RequestId, Subject, TestReport, VerifiedDomain,
 };
 
 /// The providers of one tenant.
@@ -40,6 +39,8 @@ pub trait DomainStore: Send {
     async fn insert_verified_domain(&mut self, domain: &VerifiedDomain) -> StoreResult<bool>;
     /// Releases a domain; `false` if this tenant does not have it.
     async fn delete_verified_domain(&mut self, domain: &EmailDomain) -> StoreResult<bool>;
+    /// Schedules the next check of a domain's DNS record; `false` if this tenant does not have the domain.
+    async fn reschedule_domain(&mut self, domain: &EmailDomain, next: &DomainRecheck) -> StoreResult<bool>;
 }
 
 /// Pinned NameIDs. A user has at most one per provider, and a NameID belongs to one user of the provider.
@@ -92,5 +93,9 @@ pub trait ConnectionTestStore: Send {
     /// Returns the connection test with this id, even if it has expired.
     async fn connection_test(&mut self, id: &ConnectionTestId) -> StoreResult<Option<ConnectionTest>>;
     /// Stores the result unless there already is one; returns whether it was stored.
-    async fn report_connection_test(&mut self, id: &ConnectionTestId, report: &Value) -> StoreResult<bool>;
+    async fn report_connection_test(
+        &mut self,
+        id: &ConnectionTestId,
+        report: &TestReport,
+    ) -> StoreResult<bool>;
 }

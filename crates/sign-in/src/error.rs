@@ -64,7 +64,7 @@ pub enum Error {
     #[error("There is no such user.")]
     UserNotFound,
     /// The tenant's network policy blocks the client's address.
-    #[error("the network policy blocks the client's address")]
+    #[error("{}", netpolicy::BLOCKED)]
     NetworkBlocked(Box<NetworkBlocked>),
     /// Passkeys are unavailable because the server's address cannot be a relying party.
     #[error(

@@ -21,7 +21,7 @@ use crate::{
 
 /// Continues for a user whom an identity provider has authenticated. The caller has locked the account in this unit
 /// of work. `not_after` is when the provider ends the session.
-pub async fn with_identity_provider<S: Storage>(
+pub(crate) async fn with_identity_provider<S: Storage>(
     ctx: &Ctx,
     store: &mut S,
     verifiers: &Verifiers<'_>,

@@ -61,6 +61,7 @@ pub mod recovery_codes;
 pub mod reset;
 mod second_factor;
 mod session;
+pub mod sso;
 mod state;
 mod step_up;
 mod store;
@@ -72,11 +73,10 @@ pub use self::{
     error::{Error, LockoutError, NetworkBlocked},
     events::{account_changes, end_other_sessions, end_session},
     factor::{FactorAnswer, FactorName, TotpKeys, Verifiers},
-    federated::{NeighbourCookie, with_identity_provider, with_neighbour_cookie},
+    federated::{NeighbourCookie, with_neighbour_cookie},
     link::{LinkProof, RedeemableLink, check_password, find_link, parse_link, with_link},
     lockout::{AdministratorStore, Lockout, missing_to_sign_in, require_way_in},
     memory::MemoryStore,
-    network::admit as admit_network,
     outcome::{Attempt, Outcome},
     passkey::{PasskeyChallenge, PasskeyProof, with_passkey},
     password::with_password,

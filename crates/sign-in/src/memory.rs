@@ -1,12 +1,14 @@
 //! In-memory storage of one tenant for tests and examples, composed of the memory stores of other crates.
 
+mod sso;
+
 use async_trait::async_trait;
 use credentials::{
     Factor, FactorId, FactorKind, FactorStore, MemoryCredentials, OriginHistory, Salt, SignInMeans,
     SignInPolicy, SignInStore, Ticket, TicketStore,
 };
 use directory::{Link, LinkStore, MemoryPeople, PeopleStore, Person, Role};
-use kernel::{StoreResult, Timestamp, UserId};
+use kernel::{StoreResult, TenantId, Timestamp, UserId};
 use netpolicy::{NetworkPolicyStore, Rule, RuleId, Settings};
 use sessions::{MemorySessions, Session, SessionId, SessionStore};
 use tokens::{
@@ -16,14 +18,30 @@ use tokens::{
 
 use crate::AdministratorStore;
 
-/// Implements all of [`Storage`](crate::Storage) in memory. A unit of work that fails is rolled back to a clone.
-#[derive(Clone, Default)]
+/// Implements all of [`Storage`](crate::Storage) and [`SsoStorage`](crate::sso::SsoStorage) in memory. A unit of work
+/// that fails is rolled back to a clone, except for the data of SSO connections, which clones share.
+#[derive(Clone)]
 pub struct MemoryStore {
     people: MemoryPeople,
     credentials: MemoryCredentials,
     sessions: MemorySessions,
     network: netpolicy::MemoryStore,
     pats: MemoryPats,
+    sso: saml_sp::memory::MemoryStore,
+}
+
+impl MemoryStore {
+    /// Creates an empty store.
+    pub fn new(tenant: &TenantId) -> Self {
+        Self {
+            people: MemoryPeople::default(),
+            credentials: MemoryCredentials::default(),
+            sessions: MemorySessions::default(),
+            network: netpolicy::MemoryStore::default(),
+            pats: MemoryPats::default(),
+            sso: saml_sp::memory::MemoryStore::new(tenant),
+        }
+    }
 }
 
 #[async_trait]

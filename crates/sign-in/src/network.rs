@@ -8,7 +8,11 @@ use netpolicy::{Decision, NetworkPolicyStore, Policy, Surface};
 use crate::error::{Error, NetworkBlocked};
 
 /// Refuses a user whose first factor is proved but whose address the tenant's policy blocks.
-pub async fn admit<S: NetworkPolicyStore>(ctx: &Ctx, store: &mut S, person: &Person) -> Result<(), Error> {
+pub(crate) async fn admit<S: NetworkPolicyStore>(
+    ctx: &Ctx,
+    store: &mut S,
+    person: &Person,
+) -> Result<(), Error> {
     let settings = store.network_settings().await?;
     if !settings.looks_at(Surface::SignIn) {
         return Ok(());

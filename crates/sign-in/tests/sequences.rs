@@ -14,7 +14,7 @@ async fn generated_sign_ins_match_the_model() {
     for seed in 0..40 {
         let env = Arc::new(ManualEnv::at("2026-01-01T00:00:00.000Z".parse().unwrap()));
         let tenant = TenantId::new(&*env);
-        for (answer, count) in sequence(MemoryStore::default(), tenant, env, seed, 500).await {
+        for (answer, count) in sequence(MemoryStore::new(&tenant), tenant, env, seed, 500).await {
             *seen.entry(answer).or_default() += count;
         }
     }

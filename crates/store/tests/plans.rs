@@ -43,7 +43,7 @@ use kernel::{Actor, Ctx, Env, Id, StoreError, StoreResult, SystemEnv, TenantId, 
 use saml_sp::{
     AttributeMapping, Certificate, ClaimedRequest, ConnectionTest, ConnectionTestStore, DomainStore,
     IdentityProvider, KeptKey, OurKeys, PinnedSubject, Provider, ProviderId, ProviderStore, Refresh, Request,
-    RequestStore, Source, Subject, SubjectStore, VerifiedDomain,
+    RequestStore, Source, Subject, SubjectStore, TestReport, VerifiedDomain,
 };
 use scim_core::{
     Group, GroupDraft, GroupStore, Page, Patch, Query, Start, User, UserDraft, UserStore, schema::GROUPS,
@@ -335,7 +335,7 @@ async fn run_saml(ctx: &Ctx, tx: &mut store::Tx) -> StoreResult<()> {
     let trial = saml_trial(ctx, &one, later);
     tx.insert_connection_test(&trial).await?;
     assert!(
-        tx.report_connection_test(&trial.id, &json!({})).await?
+        tx.report_connection_test(&trial.id, &TestReport::unanswered(ctx.now)).await?
             && tx.connection_test(&trial.id).await?.is_some()
     );
     let request = Request { trial: Some(trial.id), ..saml_request(&one, later) };

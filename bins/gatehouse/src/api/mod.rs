@@ -22,7 +22,7 @@ use utoipa_actix_web::service_config::ServiceConfig;
 pub(crate) use self::{
     attestation::known_as,
     lockout::missing as missing_to_sign_in,
-    settings::{ProviderContext, ShownProvider, change_network_policy, impact_of},
+    settings::{ShownProvider, change_network_policy, impact_of},
 };
 pub(crate) use self::{
     call::{Answer, Call},

@@ -1,13 +1,10 @@
 //! `gatehouse domain`
 
-use audit::{
-    Audited, Event,
-    events::saml::{DomainRemoved, DomainVerified},
-};
 use clap::Subcommand;
 use kernel::{Ctx, StoreError};
-use saml_sp::{DomainError, DomainStore, EmailDomain, Method, VerifiedDomain};
+use saml_sp::{DomainStore, EmailDomain, VerifiedDomain};
 use serde_json::json;
+use sign_in::sso;
 use store::Tx;
 
 use super::{
@@ -58,10 +55,7 @@ async fn verify(tenant: &str, domain: EmailDomain, office: &Operator) -> Result<
     let tenant = office.tenant(tenant).await?;
     let wanted = domain.clone();
     let write = office.write(&tenant.id, async move |ctx: &Ctx, tx: &mut Tx| {
-        let (_, is_new) = saml_sp::own(ctx, tx, wanted.clone(), Method::Operator).await?;
-        let data = DomainVerified { method: Method::Operator.as_str().to_owned() };
-        let event = is_new.then(|| Event::new(wanted.as_str(), &data));
-        Ok::<_, DomainError>(Audited::of_changes((), event.into_iter().collect()))
+        sso::verify_domain_as_operator(ctx, tx, &wanted).await
     });
     write.await?;
     let said = format!("Verified {domain} for {}", tenant.slug);
@@ -90,11 +84,8 @@ async fn list(tenant: &str, office: &Operator) -> Result<Report> {
 async fn remove(tenant: &str, domain: EmailDomain, office: &Operator) -> Result<Report> {
     let tenant = office.tenant(tenant).await?;
     let wanted = domain.clone();
-    let write = office.write(&tenant.id, async move |_: &Ctx, tx: &mut Tx| {
-        saml_sp::give_up(tx, &wanted).await?;
-        Ok::<_, DomainError>(Audited::new((), Event::new(wanted.as_str(), &DomainRemoved {})))
-    });
-    write.await?;
+    let write = async move |_: &Ctx, tx: &mut Tx| sso::release_domain(tx, &wanted).await;
+    office.write(&tenant.id, write).await?;
     let said = format!("Removed {domain} from {}", tenant.slug);
     Ok(Report::new(json!({ "domain": domain, "deleted": true }), said))
 }

@@ -2,14 +2,14 @@
 
 use std::{io::Read, path::Path, sync::Arc};
 
-use audit::{Audited, Event, events::saml::SamlProviderDeleted};
 use clap::{Args, Subcommand};
 use kernel::{Ctx, Env, StoreError, TenantId};
 use saml_sp::{
     KeptKey, MAX_METADATA, New, OtherSide, Provider, ProviderChange, ProviderError, ProviderId,
-    ProviderStore, ResolvedMetadata, ServiceProvider, Source,
+    ProviderStore, ResolvedMetadata, ServiceProvider, Source, TenantSetup,
 };
 use serde_json::json;
+use sign_in::sso;
 use store::Tx;
 use webhooks::client::{AddressGuard, Client, ClientSettings};
 
@@ -18,9 +18,8 @@ use super::{
     report::{Report, Result, or_hyphen, table},
 };
 use crate::{
-    api::{ProviderContext, ShownProvider},
+    api::ShownProvider,
     config::{Raw, Settings},
-    events::{provider_changed, provider_created, rotation_completed, rotation_started},
     metadata,
 };
 use gate::keys::Keys;
@@ -162,14 +161,13 @@ impl ProviderOperator {
         Ok(other.checked(now)?)
     }
 
-    async fn provider(&self, id: &ProviderId) -> Result<(Provider, ProviderContext)> {
+    async fn provider(&self, id: &ProviderId) -> Result<(Provider, TenantSetup)> {
         let wanted = id.clone();
-        let read = async move |tx: &mut Tx| match tx.provider(&wanted).await? {
-            Some(provider) => Ok::<_, StoreError>(Some((provider, ProviderContext::of(tx).await?))),
-            None => Ok(None),
+        let read = async move |tx: &mut Tx| {
+            let provider = tx.provider(&wanted).await?.ok_or(ProviderError::NotFound)?;
+            Ok::<_, ProviderError>((provider, sso::tenant_setup(tx).await?))
         };
-        let found = self.office.store.read(owner(id)?, read).await?;
-        found.ok_or_else(|| ProviderError::NotFound.into())
+        Ok(self.office.store.read(owner(id)?, read).await?)
     }
 
     async fn add(&self, tenant: &str, change: ProviderChange, from: From) -> Result<Report> {
@@ -179,9 +177,7 @@ impl ProviderOperator {
         let id = ProviderId::new(&*self.office.env, &tenant.id);
         let key = self.new_key(&id)?;
         let write = self.office.write(&tenant.id, async move |ctx: &Ctx, tx: &mut Tx| {
-            let made = saml_sp::create(ctx, tx, New { id, key, change, known }).await?;
-            let event = provider_created(&made);
-            Ok::<_, ProviderError>(Audited::new(made, event))
+            sso::create(ctx, tx, New { id, key, change, known }).await
         });
         let made = write.await?;
         let service = ServiceProvider::of(&self.settings.base_url(), &made.id);
@@ -216,8 +212,8 @@ impl ProviderOperator {
     }
 
     async fn show(&self, id: &ProviderId) -> Result<Report> {
-        let (provider, around) = self.provider(id).await?;
-        let shown = ShownProvider::of(&self.settings.base_url(), &provider, &around, self.office.env.now());
+        let (provider, tenant) = self.provider(id).await?;
+        let shown = ShownProvider::of(&self.settings.base_url(), &provider, &tenant, self.office.env.now());
         let json = serde_json::to_value(shown)?;
         let lines = serde_json::to_string_pretty(&json)?;
         Ok(Report::new(json, lines))
@@ -226,12 +222,8 @@ impl ProviderOperator {
     async fn remove(&self, id: ProviderId) -> Result<Report> {
         let gone = id.clone();
         let tenant = owner(&id)?;
-        let write = self.office.write(&tenant, async move |_: &Ctx, tx: &mut Tx| {
-            let provider = saml_sp::remove(tx, &gone).await?;
-            let event = Event::new(gone.as_str(), &SamlProviderDeleted { entity_id: provider.idp.entity_id });
-            Ok::<_, ProviderError>(Audited::new((), event))
-        });
-        write.await?;
+        let write = async move |_: &Ctx, tx: &mut Tx| sso::remove(tx, &gone).await;
+        self.office.write(&tenant, write).await?;
         Ok(Report::new(json!({ "id": id, "deleted": true }), format!("Removed {id}")))
     }
 
@@ -244,9 +236,7 @@ impl ProviderOperator {
         let certificate = key.certificate.fingerprint();
         let tenant = owner(&id)?;
         let write = self.office.write(&tenant, async move |ctx: &Ctx, tx: &mut Tx| {
-            let provider = saml_sp::start_rotation(ctx, tx, &wanted, key).await?;
-            let event = rotation_started(&provider);
-            Ok::<_, ProviderError>(Audited::new((), event))
+            sso::start_rotation(ctx, tx, &wanted, key).await
         });
         write.await?;
         let said = format!(
@@ -259,9 +249,7 @@ impl ProviderOperator {
         let wanted = id.clone();
         let tenant = owner(&id)?;
         let write = self.office.write(&tenant, async move |ctx: &Ctx, tx: &mut Tx| {
-            let provider = saml_sp::complete_rotation(ctx, tx, &wanted).await?;
-            let event = rotation_completed(&provider);
-            Ok::<_, ProviderError>(Audited::new(provider, event))
+            sso::complete_rotation(ctx, tx, &wanted).await
         });
         let certificate = write.await?.keys.active.certificate.fingerprint();
         let said =
@@ -278,9 +266,7 @@ impl ProviderOperator {
         let wanted = id.clone();
         let tenant = owner(&id)?;
         let write = self.office.write(&tenant, async move |ctx: &Ctx, tx: &mut Tx| {
-            let refreshed = saml_sp::refreshed(ctx, tx, &wanted, &url, read).await?;
-            let event = provider_changed(&refreshed.provider, &refreshed.changed);
-            Ok::<_, ProviderError>(Audited::of_changes(refreshed, event.into_iter().collect()))
+            sso::refresh(ctx, tx, &wanted, &url, read).await
         });
         let refreshed = write.await?;
         if let Some(problem) = refreshed.problem {

@@ -1,16 +1,12 @@
 //! Checks the DNS records of verified domains again every 30 days.
 
-use audit::{
-    Audited, Event, Unaudited,
-    events::saml::{DomainProofLost, DomainUnverified},
-};
+use audit::{Audited, Unaudited};
 use futures_util::{StreamExt, stream};
 use kernel::{Ctx, StoreError, StoreResult, TenantId};
-use saml_sp::{DomainStore, EmailDomain, RecheckOutcome, RecordFound, recheck};
+use saml_sp::{EmailDomain, RecheckOutcome, RecordFound};
 use store::{Across, Tx};
 
 use super::saml::{AT_ONCE, BESIDE, LEASE, ROUNDS, SamlWorker, log_problem};
-use crate::dns;
 
 impl SamlWorker {
     /// Checks the records of all domains that are due.
@@ -40,43 +36,32 @@ impl SamlWorker {
             Ok::<_, StoreError>(Audited::without(taken, Unaudited::LookedAfter))
         };
         let Some(before) = self.store.write(self.ctx(tenant), take).await? else { return Ok(()) };
-        let found = match self.site.dns.proofs(domain).await {
-            Err(_) => RecordFound::Unknown,
-            Ok(texts) => {
-                let is_ours = |token: &str| self.site.pipeline.keys.is_domain_token(tenant, domain, token);
-                let is_there = texts.iter().filter_map(|text| dns::token_of(text)).any(is_ours);
-                if is_there { RecordFound::Present } else { RecordFound::Absent }
-            }
-        };
-        let domain = domain.clone();
+        let records = self.site.dns.proofs(domain).await.ok();
+        let is_ours = |token: &str| self.site.pipeline.keys.is_domain_token(tenant, domain, token);
+        let found = RecordFound::among(records.as_deref(), is_ours);
+        let wanted = domain.clone();
         let work = async move |ctx: &Ctx, tx: &mut Tx| {
-            let (tenant, name) = (ctx.tenant.as_str(), domain.as_str());
-            let (next, event) = match recheck(ctx.now, &before, found) {
-                RecheckOutcome::Kept(next) => (next, None),
-                RecheckOutcome::Lost(next) => {
-                    tracing::warn!(tenant, domain = name, "the DNS record of a verified domain is missing");
-                    (next, Some(Event::new(name, &DomainProofLost { record: dns::record_name(&domain) })))
-                }
-                RecheckOutcome::Unverified { missing_since } => {
-                    if !tx.delete_verified_domain(&domain).await? {
-                        return Ok(Audited::without((), Unaudited::NothingChanged));
-                    }
-                    tracing::warn!(
-                        tenant,
-                        domain = name,
-                        "a domain is no longer verified, because its DNS record is missing"
-                    );
-                    let data = DomainUnverified { missing_since: missing_since.to_string() };
-                    return Ok(Audited::new((), Event::new(name, &data)));
-                }
-            };
-            // The tenant may have given up the domain meanwhile.
-            if tx.reschedule_domain(&domain, &next).await? {
-                Ok(Audited::of_changes((), event.into_iter().collect()))
-            } else {
-                Ok::<_, StoreError>(Audited::without((), Unaudited::NothingChanged))
-            }
+            sign_in::sso::recheck_domain(ctx, tx, &wanted, &before, found).await
         };
-        self.store.write(self.ctx(tenant), work).await
+        let outcome = self.store.write::<_, StoreError>(self.ctx(tenant), work).await?;
+        log_outcome(tenant, domain, outcome.as_ref());
+        Ok(())
+    }
+}
+
+fn log_outcome(tenant: &TenantId, domain: &EmailDomain, outcome: Option<&RecheckOutcome>) {
+    let (tenant, domain) = (tenant.as_str(), domain.as_str());
+    match outcome {
+        Some(RecheckOutcome::Lost(_)) => {
+            tracing::warn!(tenant, domain, "the DNS record of a verified domain is missing");
+        }
+        Some(RecheckOutcome::Unverified { .. }) => {
+            tracing::warn!(
+                tenant,
+                domain,
+                "a domain is no longer verified, because its DNS record is missing"
+            );
+        }
+        Some(RecheckOutcome::Kept(_)) | None => {}
     }
 }

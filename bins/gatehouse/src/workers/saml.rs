@@ -7,15 +7,16 @@
 use std::{sync::Arc, time::Duration};
 
 use actix_web::web;
-use audit::{Audited, Event, Unaudited, events::saml::SamlProviderCertificateExpiring};
+use audit::{Audited, Unaudited};
 use futures_util::{StreamExt, stream};
 use kernel::{Actor, Ctx, Env, StoreError, StoreResult, TenantId};
-use saml_sp::{Provider, ProviderError, ProviderId, RefreshOutcome, Source, apply_refresh, refreshed};
+use saml_sp::{ProviderId, RefreshOutcome};
+use sign_in::sso::{Maintenance, maintain};
 use store::{Across, Store, Tx};
 use tokio::time::{MissedTickBehavior, interval};
 use webhooks::client::Client;
 
-use crate::{api::Site, area_metrics, events::provider_changed, metadata};
+use crate::{api::Site, area_metrics, metadata};
 
 /// Polling interval.
 const EVERY: Duration = Duration::from_mins(1);
@@ -92,47 +93,15 @@ impl SamlWorker {
             Ok::<_, StoreError>(Audited::without(taken, Unaudited::LookedAfter))
         };
         let Some(provider) = self.store.write(self.ctx(tenant), take).await? else { return Ok(()) };
-        let read = match self.due_metadata(&provider) {
+        let fetched = match provider.due_metadata_url(self.env.now()) {
             Some(url) => Some((url.to_owned(), metadata::read(client, url).await)),
             None => None,
         };
-        let id = id.clone();
-        let work = async move |ctx: &Ctx, tx: &mut Tx| {
-            let mut events = Vec::new();
-            if let Some((url, read)) = read {
-                match refreshed(ctx, tx, &id, &url, read).await {
-                    Ok(refreshed) => {
-                        note(ctx, &refreshed);
-                        events.extend(provider_changed(&refreshed.provider, &refreshed.changed));
-                    }
-                    Err(ProviderError::Store(error)) => return Err(error),
-                    // The SSO connection was removed meanwhile.
-                    Err(_) => {}
-                }
-            }
-            if let Some(ending) = apply_refresh(ctx, tx, &id).await? {
-                tracing::warn!(
-                    tenant = ctx.tenant.as_str(),
-                    provider = id.as_str(),
-                    days = ending.days,
-                    "the last signing certificate of an SSO connection expires soon"
-                );
-                let data = SamlProviderCertificateExpiring {
-                    expires_at: ending.expires_at.to_string(),
-                    days: ending.days,
-                    certificate: ending.certificate,
-                };
-                events.push(Event::new(id.as_str(), &data));
-            }
-            Ok(Audited::of_changes((), events))
-        };
-        self.store.write(self.ctx(tenant), work).await
-    }
-
-    /// Returns the metadata URL if a refresh is due.
-    fn due_metadata<'p>(&self, provider: &'p Provider) -> Option<&'p str> {
-        let Source::MetadataUrl(url) = &provider.source else { return None };
-        provider.refresh.next_at.is_some_and(|at| at <= self.env.now()).then_some(url)
+        let wanted = id.clone();
+        let work = async move |ctx: &Ctx, tx: &mut Tx| maintain(ctx, tx, &wanted, fetched).await;
+        let done = self.store.write::<_, StoreError>(self.ctx(tenant), work).await?;
+        note(tenant, id, &done);
+        Ok(())
     }
 
     /// Purges expired requests, tests and used assertions.
@@ -166,9 +135,24 @@ impl SamlWorker {
     }
 }
 
-/// Counts a metadata refresh and logs its outcome.
-fn note(ctx: &Ctx, refreshed: &RefreshOutcome) {
-    let (tenant, provider) = (ctx.tenant.as_str(), refreshed.provider.id.as_str());
+/// Counts what was done for an SSO connection, and logs it.
+fn note(tenant: &TenantId, provider: &ProviderId, done: &Maintenance) {
+    let (tenant, provider) = (tenant.as_str(), provider.as_str());
+    if let Some(refreshed) = &done.refreshed {
+        note_refresh(tenant, provider, refreshed);
+    }
+    if let Some(expiring) = &done.expiring {
+        let days = expiring.days;
+        tracing::warn!(
+            tenant,
+            provider,
+            days,
+            "the last signing certificate of an SSO connection expires soon"
+        );
+    }
+}
+
+fn note_refresh(tenant: &str, provider: &str, refreshed: &RefreshOutcome) {
     match &refreshed.problem {
         Some(problem) => {
             area_metrics::saml_read("failed");

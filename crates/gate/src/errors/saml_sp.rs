@@ -21,12 +21,37 @@ impl From<saml_sp::ProviderError> for Problem {
 
 impl From<saml_sp::DomainError> for Problem {
     fn from(error: saml_sp::DomainError) -> Self {
+        use saml_sp::DomainError as Error;
+        let conflict = |reason| Self::new(Code::Conflict, error.to_string()).reason(reason);
         match error {
-            saml_sp::DomainError::Store(error) => error.into(),
-            saml_sp::DomainError::NotFound(_) => Self::not_found(),
-            saml_sp::DomainError::Taken(_) => {
-                Self::new(Code::Conflict, error.to_string()).reason("DOMAIN_TAKEN")
-            }
+            Error::Store(error) => error.into(),
+            Error::NotFound(_) => Self::not_found(),
+            Error::Taken(_) => conflict("DOMAIN_TAKEN"),
+            Error::DnsUnavailable(_) => conflict("DNS_UNAVAILABLE"),
+            Error::RecordMissing { .. } | Error::JustReleased => conflict("DNS_RECORD_MISSING"),
+        }
+    }
+}
+
+/// Describes the refusal of a response to the client. Details are given only after all checks of the response have
+/// passed.
+impl From<&saml_sp::Refusal> for Problem {
+    fn from(refusal: &saml_sp::Refusal) -> Self {
+        use saml_sp::Reason;
+        match refusal.reason {
+            Reason::NotProvisioned => Self::new(
+                Code::NotProvisioned,
+                "no user of this tenant has this address. Ask an administrator for an invitation",
+            ),
+            Reason::SsoNotAllowed => Self::new(
+                Code::SsoNotAllowed,
+                "this tenant allows only email and password. Sign in with them, or ask an administrator",
+            ),
+            Reason::Disabled => Self::account_disabled(),
+            _ => Self::new(
+                Code::SamlRefused,
+                "the response of the identity provider was refused. The audit log shows administrators the reason",
+            ),
         }
     }
 }

@@ -33,12 +33,19 @@ impl From<sign_in::Error> for Problem {
             Error::MfaRequired => return Self::mfa_required(),
             Error::UserNotFound => return Self::not_found(),
             Error::NetworkBlocked(blocked) => {
-                meter::network_denied(netpolicy::Surface::SignIn.as_str());
-                return network::blocked().with_event_as(&blocked.ctx, blocked.event);
+                return Self::sign_in_blocked().with_event_as(&blocked.ctx, blocked.event);
             }
             Error::OutOfOrder | Error::Internal(_) => return Self::unexpected(error),
             Error::Store(error) => return error.into(),
         };
         Self::new(code, error.to_string())
+    }
+}
+
+impl Problem {
+    /// Creates the 403 of a sign-in that the network policy blocks, and counts it.
+    pub fn sign_in_blocked() -> Self {
+        meter::network_denied(netpolicy::Surface::SignIn.as_str());
+        network::blocked()
     }
 }

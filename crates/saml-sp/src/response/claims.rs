@@ -2,6 +2,7 @@
 
 use kernel::Timestamp;
 use roxmltree::Node;
+use serde::{Deserialize, Serialize};
 
 use super::structure;
 use crate::{
@@ -35,7 +36,9 @@ pub struct Claims {
 }
 
 /// The NameID of a subject.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", schema(as = SamlNameId))]
 pub struct NameId {
     /// `urn:oasis:names:tc:SAML:…:nameid-format:…`, if given.
     pub format: Option<String>,
@@ -44,11 +47,14 @@ pub struct NameId {
 }
 
 /// An attribute of a subject.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", schema(as = SamlAttribute))]
 pub struct Attribute {
     /// Attribute name as the identity provider sends it.
     pub name: String,
-    /// The values; `None` for a value that is not plain text.
+    /// The values; null instead of a value that is not plain text.
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
     pub values: Vec<Option<String>>,
 }
 

@@ -21,6 +21,7 @@ use crate::{
     request::RequestId,
     service::ServiceProvider,
     signature::{Verified, verify},
+    test_report::{TestReport, TestedResponse},
     xml::{self, SAML, attribute},
 };
 
@@ -54,15 +55,65 @@ pub struct Examined {
     pub outcome: Result<RequestId, Refusal>,
 }
 
+/// A response that passed all checks that need no storage.
+#[derive(Debug)]
+pub struct AcceptedResponse {
+    /// The answered request.
+    pub answers: RequestId,
+    /// The signed claims.
+    pub claims: Verified<Claims>,
+    /// The checks that passed.
+    pub passed: Vec<Step>,
+}
+
+/// A response that a check without storage refused.
+#[derive(Debug)]
+pub struct RefusedResponse {
+    /// The unverified InResponseTo.
+    pub in_response_to: Option<RequestId>,
+    /// The signed claims, if the signature was verified.
+    pub claims: Option<Verified<Claims>>,
+    /// The checks that passed.
+    pub passed: Vec<Step>,
+    /// The reason for rejection.
+    pub refusal: Refusal,
+}
+
+impl Examined {
+    /// Separates accepted responses from refused ones.
+    pub fn into_result(self) -> Result<AcceptedResponse, Box<RefusedResponse>> {
+        let Self { says_it_answers: in_response_to, passed, claims, outcome } = self;
+        let (claims, refusal) = match (outcome, claims) {
+            (Ok(answers), Some(claims)) => return Ok(AcceptedResponse { answers, claims, passed }),
+            (Ok(_), None) => (None, unchecked()),
+            (Err(refusal), claims) => (claims, refusal),
+        };
+        Err(Box::new(RefusedResponse { in_response_to, claims, passed, refusal }))
+    }
+}
+
+impl RefusedResponse {
+    /// Returns the report of the connection test that the response belongs to.
+    pub fn report(&self, now: Timestamp) -> TestReport {
+        let response = TestedResponse {
+            passed: &self.passed,
+            claims: self.claims.as_ref().map(Verified::get),
+            refusal: Some(&self.refusal),
+            ..TestedResponse::default()
+        };
+        TestReport::new(response, now)
+    }
+}
+
+fn unchecked() -> Refusal {
+    Refusal::new(Reason::Missing, "the response was not checked")
+}
+
 /// Runs all checks of the form field `SAMLResponse` that need no storage. Takes about a millisecond of CPU and calls
 /// C libraries, so run it outside the async threads.
 pub fn examine(field: &str, against: &Against<'_>) -> Examined {
-    let mut examined = Examined {
-        says_it_answers: None,
-        passed: Vec::new(),
-        claims: None,
-        outcome: Err(Refusal::new(Reason::Missing, "the response was not checked")),
-    };
+    let mut examined =
+        Examined { says_it_answers: None, passed: Vec::new(), claims: None, outcome: Err(unchecked()) };
     examined.outcome = run(field, against, &mut examined);
     examined
 }

@@ -22,10 +22,10 @@ use crate::{
     Attempt, Device, Error, FactorAnswer, FactorName, LinkProof, NeighbourCookie, Outcome, PasskeyChallenge,
     PasskeyProof, SecondFactor, TotpKeys, Verifiers, continue_session, end_session,
     enrolment::{self, Enrolling, EnrolmentGround},
+    federated::with_identity_provider,
     lock_account, lock_session,
     password::{FittingAccount, PasswordProof, choose_tenant, offer_tenants, password_digest},
-    reset, resume, ticket, with_identity_provider, with_link, with_neighbour_cookie, with_passkey,
-    with_password, with_second_factor,
+    reset, resume, ticket, with_link, with_neighbour_cookie, with_passkey, with_password, with_second_factor,
 };
 
 const SLUG: &str = "acme";

@@ -1,13 +1,12 @@
 //! Connection tests and their reports.
 
-use ::saml_sp::{ConnectionTest, ConnectionTestId, ConnectionTestStore};
+use ::saml_sp::{ConnectionTest, ConnectionTestId, ConnectionTestStore, TestReport};
 use async_trait::async_trait;
 use audit::Unaudited;
 use chrono::NaiveDateTime;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use kernel::{StoreError, StoreResult, Timestamp};
-use serde_json::Value;
 
 use crate::{
     Tx,
@@ -70,7 +69,11 @@ impl ConnectionTestStore for Tx {
         row.map(ConnectionTest::try_from).transpose()
     }
 
-    async fn report_connection_test(&mut self, id: &ConnectionTestId, report: &Value) -> StoreResult<bool> {
+    async fn report_connection_test(
+        &mut self,
+        id: &ConnectionTestId,
+        report: &TestReport,
+    ) -> StoreResult<bool> {
         let waiting = rows::table.find((self.tenant.as_str(), id.as_str())).filter(rows::report.is_null());
         let report = Some(json_text(REPORT, report)?);
         let update = Prepared(diesel::update(waiting).set(rows::report.eq(report)));

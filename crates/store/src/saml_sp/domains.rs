@@ -1,7 +1,10 @@
 //! Verified domains. Each has one owner.
 
-use ::saml_sp::{DomainStore, EmailDomain, Method, ProviderId, RECHECK_MILLIS, VerifiedDomain};
+use ::saml_sp::{
+    DomainRecheck, DomainStore, EmailDomain, Method, ProviderId, RECHECK_MILLIS, VerifiedDomain,
+};
 use async_trait::async_trait;
+use audit::Unaudited;
 use chrono::NaiveDateTime;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -10,7 +13,7 @@ use kernel::{StoreError, StoreResult, TenantId, Timestamp};
 use crate::{
     Across, Tx,
     conn::on,
-    db::{change, read},
+    db::{change, change_unaudited, read},
     error::corrupt,
     prepared::Prepared,
     schema::{saml_provider_domains as of_providers, verified_domains as rows},
@@ -95,5 +98,15 @@ impl DomainStore for Tx {
         let ours = rows::table.find(domain.as_str()).filter(rows::tenant_id.eq(self.tenant.as_str()));
         let deleted = change!(self, c => diesel::delete(ours).execute(c).await)? == 1;
         Ok(deleted)
+    }
+
+    async fn reschedule_domain(&mut self, domain: &EmailDomain, next: &DomainRecheck) -> StoreResult<bool> {
+        let ours = rows::table.find(domain.as_str()).filter(rows::tenant_id.eq(self.tenant.as_str()));
+        let set = (
+            rows::due_at.eq(next.next_at.naive()),
+            rows::missing_since.eq(next.missing_since.map(Timestamp::naive)),
+        );
+        let update = Prepared(diesel::update(ours).set(set));
+        Ok(change_unaudited!(self, Unaudited::LookedAfter, c => update.execute(c).await)? == 1)
     }
 }

@@ -52,19 +52,4 @@ impl Tx {
         let missing: Option<Option<NaiveDateTime>> = change_unaudited!(self, Unaudited::LookedAfter, c => Prepared(take).get_result(c).await.optional())?;
         Ok(missing.map(|at| DomainRecheck { missing_since: at.map(Timestamp::from_naive), next_at: until }))
     }
-
-    /// Schedules the next check. Returns `false` if the domain no longer belongs to this tenant.
-    pub async fn reschedule_domain(
-        &mut self,
-        domain: &EmailDomain,
-        recheck: &DomainRecheck,
-    ) -> StoreResult<bool> {
-        let ours = rows::table.find(domain.as_str()).filter(rows::tenant_id.eq(self.tenant.as_str()));
-        let set = (
-            rows::due_at.eq(recheck.next_at.naive()),
-            rows::missing_since.eq(recheck.missing_since.map(Timestamp::naive)),
-        );
-        let update = Prepared(diesel::update(ours).set(set));
-        Ok(change_unaudited!(self, Unaudited::LookedAfter, c => update.execute(c).await)? == 1)
-    }
 }

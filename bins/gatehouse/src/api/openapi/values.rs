@@ -2,7 +2,6 @@
 
 use credentials::Trust;
 use directory::Role;
-use saml_sp::{Reason as SamlReason, Step};
 use serde::Serialize;
 use serde_json::{Value, json};
 use sign_in::FactorName as Second;
@@ -94,17 +93,6 @@ strings! {
     SamlSource = one_of(["METADATA_XML", "METADATA_URL", "FIELDS"]);
     /// `ACTIVE` signs; `NEXT` signs once the rotation is completed. Both decrypt.
     SamlKeyUse = one_of(["ACTIVE", "NEXT"]);
-    /// Checks of the configuration.
-    SamlSetupCheckName =
-        one_of(["SIGN_IN_POLICY", "DOMAINS", "CERTIFICATES", "METADATA", "REQUESTS", "KEYS"]);
-    /// `WAITING` for a response; `EXPIRED`: none came in time.
-    SamlTestStatus = one_of(["WAITING", "PASSED", "FAILED", "EXPIRED"]);
-    /// Checks of a response, in this order.
-    SamlTestCheckName = one_of(Step::ALL.map(Step::as_str));
-    /// `NOT_REACHED`: an earlier check failed.
-    SamlTestOutcome = one_of(["PASSED", "FAILED", "NOT_REACHED"]);
-    /// Why a response is refused.
-    SamlRefusalReason = one_of(SamlReason::ALL.iter().map(|reason| reason.as_str()).collect::<Vec<_>>());
 
     /// Why there was no response.
     WebhookTestError = one_of(

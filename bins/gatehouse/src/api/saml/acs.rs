@@ -10,16 +10,17 @@ use actix_web::{
 };
 use audit::{Audited, Unaudited};
 use kernel::{Actor, Ctx, TenantId};
-use saml_sp::{Against, ConnectionTestStore, Examined, Provider, ProviderStore, Reason, Refusal, Source};
-use sign_in::Outcome as SignIn;
+use saml_sp::{Against, ConnectionTestId, ConnectionTestStore, Examined, Provider, Refusal, RefusedResponse};
+use sign_in::{
+    Outcome as SignIn,
+    sso::{SamlOutcome, SamlResponse},
+};
 use store::Tx;
 use utoipa::ToSchema;
 
 use super::{
-    admit::{Answer, ResponseOutcome, admit, find_connection_test, refused},
     browser,
     provider::{provider_of, service_of},
-    report::{Outcome, report},
 };
 use crate::{
     api::{
@@ -28,14 +29,7 @@ use crate::{
     },
     area_metrics, pages,
 };
-use gate::{
-    access::Visitor,
-    body::Form,
-    errors::{Code, Problem},
-};
-
-/// Minimum milliseconds between metadata refreshes that failed signatures trigger.
-const PATIENCE: i64 = 5 * 60_000;
+use gate::{access::Visitor, body::Form, errors::Problem};
 
 /// The form that an identity provider posts.
 #[derive(ToSchema)]
@@ -77,45 +71,14 @@ pub(crate) async fn saml_acs(
     let field = form.only("SAMLResponse").unwrap_or_default().to_owned();
     let examined = examined(&site, &visitor, &provider, field).await?;
     let in_response_to = examined.says_it_answers.clone();
-    let kept = in_response_to.as_ref().and_then(|id| browser::request_cookie(request.headers(), id));
+    let received = Received { site: &site, visitor: &visitor, tenant: &tenant, provider: &provider };
     let relay_state = form.only("RelayState").map(str::to_owned);
-    let ended = match verified(&provider, examined, request.headers(), relay_state) {
-        Ok(answer) => {
-            let (place, device) = (site.clone(), device_of(&site, &visitor));
-            let work = async move |ctx: &Ctx, tx: &mut Tx| admit(&place, ctx, tx, answer, &device).await;
-            Box::pin(visitor.write_as(&tenant, Actor::saml(provider.id.as_str()), work)).await?
-        }
-        Err(refused) => {
-            let (examined, refusal) = *refused;
-            let response = Refused { visitor: &visitor, tenant: &tenant, provider: &provider };
-            response.end(&examined, refusal, kept).await?
-        }
-    };
-    let mut answer = answered(&site, &visitor, &request, (&tenant, &provider), ended).await?;
+    let outcome = received.sign_in(examined, request.headers(), relay_state).await?;
+    let mut answer = answered(&site, &visitor, &request, (&tenant, &provider), outcome).await?;
     if let Some(id) = &in_response_to {
         browser::release(&site, &mut answer, id, &service_of(&site, &provider.id).acs_url)?;
     }
     Ok(answer)
-}
-
-/// Returns a response that passed all checks without storage; otherwise its examination and the refusal.
-fn verified(
-    provider: &Provider,
-    mut examined: Examined,
-    headers: &HeaderMap,
-    relay_state: Option<String>,
-) -> Result<Answer, Box<(Examined, Refusal)>> {
-    let nothing = || Refusal::new(Reason::Missing, "the response was not checked");
-    match (std::mem::replace(&mut examined.outcome, Err(nothing())), examined.claims.take()) {
-        (Ok(answers), Some(claims)) => {
-            let (browser, passed) = (browser::request_cookie(headers, &answers), examined.passed);
-            Ok(Answer { provider: provider.clone(), answers, claims, passed, browser, relay_state })
-        }
-        (outcome, claims) => {
-            examined.claims = claims;
-            Err(Box::new((examined, outcome.err().unwrap_or_else(nothing))))
-        }
-    }
 }
 
 /// Runs all checks that need no storage, outside of the request threads.
@@ -139,54 +102,59 @@ async fn examined(
     visitor.without_slot(site.saml.compute(work)).await?
 }
 
-/// A response that was refused before any storage access.
-struct Refused<'a> {
+/// The provider that a response was posted to.
+struct Received<'a> {
+    site: &'a web::Data<Site>,
     visitor: &'a Visitor,
     tenant: &'a TenantId,
     provider: &'a Provider,
 }
 
-impl Refused<'_> {
-    /// Ends the sign-in, or the connection test that the response belongs to.
-    async fn end(
+impl Received<'_> {
+    /// Continues with an examined response: a sign-in, or the end of the connection test that it belongs to.
+    async fn sign_in(
         &self,
-        examined: &Examined,
-        refusal: Refusal,
-        kept: Option<String>,
-    ) -> Result<ResponseOutcome, Problem> {
-        self.read_metadata_soon(&refusal).await;
-        Ok(match self.tried(examined, &refusal, kept).await? {
-            Some(trial) => ResponseOutcome::Tried(trial),
-            None => ResponseOutcome::Refused { refusal, is_entered: false },
-        })
+        examined: Examined,
+        headers: &HeaderMap,
+        relay_state: Option<String>,
+    ) -> Result<SamlOutcome, Problem> {
+        let accepted = match examined.into_result() {
+            Ok(accepted) => accepted,
+            Err(refused) => return self.refuse(*refused, headers).await,
+        };
+        let browser = browser::request_cookie(headers, &accepted.answers);
+        let response = SamlResponse { provider: self.provider.clone(), accepted, browser, relay_state };
+        let (site, device) = (self.site.clone(), device_of(self.site, self.visitor));
+        let work = async move |ctx: &Ctx, tx: &mut Tx| {
+            let verifiers = site.verifiers();
+            let outcome = sign_in::sso::with_saml_response(ctx, tx, &verifiers, response, &device).await;
+            Ok::<_, Problem>(outcome?)
+        };
+        Box::pin(self.visitor.write_as(self.tenant, Actor::saml(self.provider.id.as_str()), work)).await
     }
 
-    /// Schedules an early metadata refresh if the identity provider may have a new key and its metadata has a URL.
-    async fn read_metadata_soon(&self, refusal: &Refusal) {
-        let by_key = matches!(refusal.reason, Reason::BadSignature | Reason::NoCertificate);
-        let at_address = matches!(self.provider.source, Source::MetadataUrl(_));
-        if !by_key || !at_address {
-            return;
-        }
-        let now = self.visitor.env().now();
-        let soon = move |provider: &Provider| {
-            let refresh = &provider.refresh;
-            let looked = refresh.read_at.max(refresh.failed.as_ref().map(|(at, _)| *at));
-            let soon = looked.map_or(now, |at| at.plus_millis(PATIENCE)).max(now);
-            refresh.next_at.is_none_or(|next| soon < next).then_some(soon)
+    /// Ends the sign-in, or the connection test that the response belongs to.
+    async fn refuse(&self, refused: RefusedResponse, headers: &HeaderMap) -> Result<SamlOutcome, Problem> {
+        self.refresh_metadata_early(&refused.refusal).await;
+        let Some(test) = self.connection_test(&refused, headers).await? else {
+            return Ok(SamlOutcome::Refused { refusal: refused.refusal, is_recorded: false });
         };
+        let work = async move |ctx: &Ctx, tx: &mut Tx| {
+            tx.report_connection_test(&test, &refused.report(ctx.now)).await?;
+            Ok::<_, Problem>(Audited::without(SamlOutcome::Tested(test), Unaudited::StepTaken))
+        };
+        self.visitor.write_as(self.tenant, Actor::system("saml"), work).await
+    }
+
+    /// Schedules an early metadata refresh if the identity provider may have a new key.
+    async fn refresh_metadata_early(&self, refusal: &Refusal) {
         // Many failed responses schedule one refresh: skip the write if it is already scheduled.
-        if soon(self.provider).is_none() {
+        if !refusal.may_be_new_key() || self.provider.early_refresh_at(self.visitor.env().now()).is_none() {
             return;
         }
         let id = self.provider.id.clone();
-        let work = async move |_: &Ctx, tx: &mut Tx| {
-            if let Some(mut provider) = tx.provider(&id).await?
-                && let Some(at) = soon(&provider)
-            {
-                provider.refresh.next_at = Some(at);
-                tx.update_provider(&provider).await?;
-            }
+        let work = async move |ctx: &Ctx, tx: &mut Tx| {
+            saml_sp::schedule_early_refresh(ctx, tx, &id).await?;
             Ok::<_, Problem>(Audited::without((), Unaudited::NothingChanged))
         };
         if let Err(problem) = self.visitor.write_as(self.tenant, Actor::system("saml"), work).await {
@@ -194,27 +162,19 @@ impl Refused<'_> {
         }
     }
 
-    /// Reports the refusal to the connection test that the response belongs to, if this browser started one.
-    async fn tried(
+    /// Finds the connection test that a refused response belongs to, if this browser started one.
+    async fn connection_test(
         &self,
-        examined: &Examined,
-        refusal: &Refusal,
-        kept: Option<String>,
-    ) -> Result<Option<String>, Problem> {
-        let (Some(asked), Some(kept)) = (examined.says_it_answers.clone(), kept) else { return Ok(None) };
-        let (of, now) = (self.provider.id.clone(), self.visitor.env().now());
-        let find = async move |tx: &mut Tx| find_connection_test(tx, &of, &asked, &kept, now).await;
-        let Some(trial) = self.visitor.read(self.tenant, find).await? else { return Ok(None) };
-        let (passed, refusal) = (examined.passed.clone(), refusal.clone());
-        let claims = examined.claims.clone();
-        let work = async move |ctx: &Ctx, tx: &mut Tx| {
-            let claims = claims.as_ref().map(saml_sp::Verified::get);
-            let outcome =
-                Outcome { passed: &passed, claims, email: None, person: None, refusal: Some(&refusal) };
-            tx.report_connection_test(&trial, &report(&outcome, ctx.now)).await?;
-            Ok::<_, Problem>(Audited::without(Some(trial.to_string()), Unaudited::StepTaken))
+        refused: &RefusedResponse,
+        headers: &HeaderMap,
+    ) -> Result<Option<ConnectionTestId>, Problem> {
+        let Some(request) = refused.in_response_to.clone() else { return Ok(None) };
+        let Some(browser) = browser::request_cookie(headers, &request) else { return Ok(None) };
+        let (provider, now) = (self.provider.id.clone(), self.visitor.env().now());
+        let find = async move |tx: &mut Tx| {
+            Ok::<_, Problem>(saml_sp::test_of_request(tx, &provider, &request, &browser, now).await?)
         };
-        self.visitor.write_as(self.tenant, Actor::system("saml"), work).await
+        self.visitor.read(self.tenant, find).await
     }
 }
 
@@ -224,10 +184,10 @@ async fn answered(
     visitor: &Visitor,
     request: &HttpRequest,
     (tenant, provider): (&TenantId, &Provider),
-    ended: ResponseOutcome,
+    outcome: SamlOutcome,
 ) -> Result<HttpResponse, Problem> {
-    let problem = match ended {
-        ResponseOutcome::In(outcome, return_to) => {
+    let problem = match outcome {
+        SamlOutcome::Continued(outcome, return_to) => {
             area_metrics::saml_answered(if matches!(*outcome, SignIn::SignedIn(_)) {
                 "SIGNED_IN"
             } else {
@@ -235,16 +195,16 @@ async fn answered(
             });
             return led_on(site, visitor, tenant, *outcome, &return_to).await;
         }
-        ResponseOutcome::Tried(trial) => {
+        SamlOutcome::Tested(test) => {
             area_metrics::saml_answered("TESTED");
-            let query = [("provider", provider.id.as_str()), ("test", trial.as_str())];
+            let query = [("provider", provider.id.as_str()), ("test", test.as_str())];
             return Ok(to(&pages::next::address("/settings/sso", &query)));
         }
-        ResponseOutcome::Denied(problem) => {
+        SamlOutcome::NetworkBlocked => {
             area_metrics::saml_answered("ACCOUNT");
-            *problem
+            Problem::sign_in_blocked()
         }
-        ResponseOutcome::Refused { refusal, is_entered } => {
+        SamlOutcome::Refused { refusal, is_recorded } => {
             area_metrics::saml_answered(refusal.step().as_str());
             tracing::info!(
                 request_id = visitor.request_id(),
@@ -253,12 +213,12 @@ async fn answered(
                 reason = refusal.reason.as_str(),
                 "a SAML response was refused"
             );
-            let problem = problem_of(&refusal);
-            if is_entered {
+            let problem = Problem::from(&refusal);
+            if is_recorded {
                 problem
             } else {
                 let ctx = visitor.ctx(tenant, Actor::saml(provider.id.as_str()));
-                problem.with_event_as(&ctx, refused(provider, &refusal, None))
+                problem.with_event_as(&ctx, sign_in::sso::refusal_event(provider, &refusal, None))
             }
         }
     };
@@ -274,25 +234,6 @@ async fn answered(
     };
     problem.attach_to(&mut answer);
     Ok(answer)
-}
-
-/// Describes a refusal to the client. Details are given only after all checks of the response have passed.
-fn problem_of(refusal: &Refusal) -> Problem {
-    match refusal.reason {
-        Reason::NotProvisioned => Problem::new(
-            Code::NotProvisioned,
-            "no user of this tenant has this address. Ask an administrator for an invitation",
-        ),
-        Reason::SsoNotAllowed => Problem::new(
-            Code::SsoNotAllowed,
-            "this tenant allows only email and password. Sign in with them, or ask an administrator",
-        ),
-        Reason::Disabled => Problem::account_disabled(),
-        _ => Problem::new(
-            Code::SamlRefused,
-            "the response of the identity provider was refused. The audit log shows administrators the reason",
-        ),
-    }
 }
 
 fn to(place: &str) -> HttpResponse {

@@ -4,7 +4,7 @@ use actix_web::{HttpRequest, HttpResponse, get, web};
 use audit::{Audited, Unaudited};
 use credentials::attempts;
 use kernel::{Actor, Ctx, TenantId};
-use saml_sp::{BegunLogin, ConnectionTestId, ConnectionTestStore, Provider, RequestPurpose, RequestStore};
+use saml_sp::{BegunLogin, ConnectionTestId, Provider, RequestPurpose, RequestStore};
 use store::Tx;
 use utoipa::IntoParams;
 
@@ -84,11 +84,9 @@ async fn waiting(
 ) -> Result<ConnectionTestId, Problem> {
     let id: ConnectionTestId = test.parse().map_err(|_| Problem::not_found())?;
     let (of, now) = (provider.id.clone(), visitor.env().now());
-    let find = async move |tx: &mut Tx| Ok::<_, Problem>(tx.connection_test(&id).await?);
-    let trial = visitor.read(tenant, find).await?;
-    let trial =
-        trial.filter(|trial| trial.provider == of && trial.report.is_none() && now < trial.expires_at);
-    trial.map(|trial| trial.id).ok_or_else(Problem::not_found)
+    let find = async move |tx: &mut Tx| Ok::<_, Problem>(saml_sp::waiting_test(tx, &of, &id, now).await?);
+    let test = visitor.read(tenant, find).await?.ok_or_else(Problem::not_found)?;
+    Ok(test.id)
 }
 
 /// Creates the authentication request, signed if the connection is configured so.

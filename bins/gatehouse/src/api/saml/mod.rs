@@ -1,13 +1,11 @@
 //! `/api/saml`: sign-in through an identity provider.
 
 mod acs;
-mod admit;
 mod area;
 mod browser;
 mod login;
 mod metadata;
 mod provider;
-mod report;
 
 use utoipa_actix_web::service_config::ServiceConfig;
 

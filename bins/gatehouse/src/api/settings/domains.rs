@@ -1,26 +1,18 @@
 //! `/api/settings/domains`: email domains and their verification.
 
-use std::collections::BTreeMap;
-
 use actix_web::{delete, get, post, web};
-use audit::{
-    Audited, Event,
-    events::saml::{DomainRemoved, DomainVerified},
-};
 use credentials::attempts;
 use kernel::{Ctx, TenantId, Timestamp};
-use saml_sp::{DomainStore, EmailDomain, Method, ProviderId, ProviderStore, VerifiedDomain};
+use saml_sp::{DomainUse, EmailDomain, domain_uses};
 use serde::Serialize;
+use sign_in::sso;
 use store::Tx;
 use utoipa::ToSchema;
 
-use crate::{
-    api::{Answer, Call, Site, me::factors::Deleted, openapi::values},
-    dns,
-};
+use crate::api::{Answer, Call, Site, me::factors::Deleted, openapi::values};
 use gate::{
     body::answer,
-    errors::{Code, Problem},
+    errors::Problem,
     permissions::{Administer, AdministerInPerson},
     step_up::{SsoProviderChange, StepUp},
 };
@@ -68,44 +60,26 @@ struct DomainList {
     domains: Vec<ShownDomain>,
 }
 
-/// The tenant's use of a domain: SSO connections and verification.
-#[derive(Default)]
-struct DomainUse {
-    providers: Vec<ProviderId>,
-    verified: Option<VerifiedDomain>,
-}
-
-/// Returns all domains that the tenant uses or has verified.
-async fn ties(tx: &mut Tx) -> kernel::StoreResult<BTreeMap<EmailDomain, DomainUse>> {
-    let mut ties: BTreeMap<EmailDomain, DomainUse> = BTreeMap::new();
-    for provider in tx.providers().await? {
-        for domain in provider.email_domains {
-            ties.entry(domain).or_default().providers.push(provider.id.clone());
-        }
-    }
-    for verified in tx.verified_domains().await? {
-        let tie = ties.entry(verified.domain.clone()).or_default();
-        tie.verified = Some(verified);
-    }
-    Ok(ties)
-}
-
 fn shown_domain(
     site: &Site,
     tenant: &TenantId,
     domain: &EmailDomain,
-    tie: &DomainUse,
+    domain_use: &DomainUse,
 ) -> Result<ShownDomain, Problem> {
     let token = site.pipeline.keys.domain_token(tenant, domain);
     let token = token
         .ok_or_else(|| Problem::unexpected("there is no key to sign verified domains; set master_key"))?;
     Ok(ShownDomain {
         domain: domain.to_string(),
-        status: if tie.verified.is_some() { "VERIFIED" } else { "UNVERIFIED" },
-        method: tie.verified.as_ref().map(|verified| verified.method.as_str()),
-        verified_at: tie.verified.as_ref().map(|verified| verified.verified_at),
-        providers: tie.providers.iter().map(ToString::to_string).collect(),
-        record: ShownRecord { name: dns::record_name(domain), kind: "TXT", value: dns::record_value(&token) },
+        status: if domain_use.verified.is_some() { "VERIFIED" } else { "UNVERIFIED" },
+        method: domain_use.verified.as_ref().map(|verified| verified.method.as_str()),
+        verified_at: domain_use.verified.as_ref().map(|verified| verified.verified_at),
+        providers: domain_use.providers.iter().map(ToString::to_string).collect(),
+        record: ShownRecord {
+            name: domain.record_name(),
+            kind: "TXT",
+            value: EmailDomain::record_value(&token),
+        },
     })
 }
 
@@ -121,8 +95,8 @@ fn domain_of(text: &str) -> Result<EmailDomain, Problem> {
 )]
 #[get("/api/settings/domains")]
 pub(crate) async fn list_domains(call: Call<Administer>) -> Answer {
-    let ties = call.read(async |_: &Ctx, tx: &mut Tx| ties(tx).await).await?;
-    let domains = ties.iter().map(|(domain, tie)| shown_domain(&call.site, call.tenant(), domain, tie));
+    let uses = call.read(async |_: &Ctx, tx: &mut Tx| domain_uses(tx).await).await?;
+    let domains = uses.iter().map(|(domain, one)| shown_domain(&call.site, call.tenant(), domain, one));
     Ok(answer(&DomainList { domains: domains.collect::<Result<_, _>>()? }))
 }
 
@@ -148,67 +122,22 @@ pub(crate) async fn verify_domain(
     domain: web::Path<String>,
 ) -> Answer {
     let domain = domain_of(&domain)?;
-    let known = call.read(async |_: &Ctx, tx: &mut Tx| ties(tx).await).await?;
-    let tie = known.get(&domain).ok_or_else(Problem::not_found)?;
-    let was_proved = tie.verified.is_some();
-    if !was_proved {
+    let uses = call.read(async |_: &Ctx, tx: &mut Tx| domain_uses(tx).await).await?;
+    let was_verified = uses.get(&domain).ok_or_else(Problem::not_found)?.verified.is_some();
+    if !was_verified {
         call.attempt(attempts::look_up(call.tenant())).await?;
-        let found = call.without_slot(call.site.dns.proofs(&domain)).await?;
-        proved(&call.site, call.tenant(), &domain, found)?;
+        let records = call.without_slot(call.site.dns.proofs(&domain)).await?.ok();
+        let is_ours = |token: &str| call.site.pipeline.keys.is_domain_token(call.tenant(), &domain, token);
+        domain.require_record(records.as_deref(), is_ours)?;
     }
     let wanted = domain.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let spending = proof.lock_and_consume(ctx, tx).await?;
-        Ok::<_, Problem>(own(ctx, tx, &wanted, was_proved).await?.with(spending.events()?))
+        let verified = sso::verify_domain(ctx, tx, &wanted, was_verified).await?;
+        Ok::<_, Problem>(verified.with(spending.events()?))
     };
-    let tie = call.write(work).await?;
-    Ok(answer(&shown_domain(&call.site, call.tenant(), &domain, &tie)?))
-}
-
-/// Verifies the domain for the tenant. The record was found just now, or the domain was already verified
-/// (`was_proved`).
-async fn own(
-    ctx: &Ctx,
-    tx: &mut Tx,
-    domain: &EmailDomain,
-    was_proved: bool,
-) -> Result<Audited<DomainUse>, Problem> {
-    let (_, is_new) = saml_sp::own(ctx, tx, domain.clone(), Method::Dns).await?;
-    if is_new && was_proved {
-        // The tenant gave up the domain meanwhile, and its record was not checked.
-        return Err(Problem::new(Code::Conflict, "the other tenant has just released the domain; try again")
-            .reason("DNS_RECORD_MISSING"));
-    }
-    let data = DomainVerified { method: Method::Dns.as_str().to_owned() };
-    let event = is_new.then(|| Event::new(domain.as_str(), &data));
-    let tie = ties(tx).await?.remove(domain).unwrap_or_default();
-    Ok(Audited::of_changes(tie, event.into_iter().collect()))
-}
-
-/// Checks that one of the records is this tenant's token for this domain.
-fn proved(
-    site: &Site,
-    tenant: &TenantId,
-    domain: &EmailDomain,
-    found: Result<Vec<String>, dns::Unavailable>,
-) -> Result<(), Problem> {
-    let texts = found.map_err(|_| {
-        let problem = format!(
-            "{} could not be resolved, because no DNS server answered. Try again in a few minutes",
-            dns::record_name(domain)
-        );
-        Problem::new(Code::Conflict, problem).reason("DNS_UNAVAILABLE")
-    })?;
-    let is_ours = |token: &str| site.pipeline.keys.is_domain_token(tenant, domain, token);
-    if texts.iter().filter_map(|text| dns::token_of(text)).any(is_ours) {
-        return Ok(());
-    }
-    let others = if texts.is_empty() { "" } else { "; its value is different" };
-    let problem = format!(
-        "there is no TXT record {} with the value that the list of domains shows{others}. A new record can take minutes, up to hours, to become visible",
-        dns::record_name(domain)
-    );
-    Err(Problem::new(Code::Conflict, problem).reason("DNS_RECORD_MISSING"))
+    let domain_use = call.write(work).await?;
+    Ok(answer(&shown_domain(&call.site, call.tenant(), &domain, &domain_use)?))
 }
 
 /// Release a domain
@@ -233,9 +162,7 @@ pub(crate) async fn delete_domain(
     let domain = domain_of(&domain)?;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let spending = proof.lock_and_consume(ctx, tx).await?;
-        saml_sp::give_up(tx, &domain).await?;
-        let event = Event::new(domain.as_str(), &DomainRemoved {});
-        Ok::<_, Problem>(Audited::new((), event).with(spending.events()?))
+        Ok::<_, Problem>(sso::release_domain(tx, &domain).await?.with(spending.events()?))
     };
     call.write(work).await?;
     Ok(answer(&Deleted { deleted: true }))

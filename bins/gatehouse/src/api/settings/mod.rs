@@ -12,9 +12,8 @@ mod webhooks;
 
 pub(crate) use self::audit_log::area::AuditLogs;
 pub(crate) use self::{
-    attestation_policy::impact::impact_of,
-    network_policy::change as change_network_policy,
-    saml_providers::{findings::ProviderContext, shown::ShownProvider},
+    attestation_policy::impact::impact_of, network_policy::change as change_network_policy,
+    saml_providers::shown::ShownProvider,
 };
 
 use utoipa_actix_web::service_config::ServiceConfig;

@@ -1,8 +1,7 @@
 //! Isolation of tenants, and ownership of domains.
 
-use ::saml_sp::{ClaimedRequest, Method, Provider};
+use ::saml_sp::{ClaimedRequest, Method, Provider, TestReport};
 use kernel::{StoreError, TenantId};
-use serde_json::json;
 
 use super::{Saml, connection_test, domain, everywhere, kept, provider, verified};
 use crate::support::{World, on_both};
@@ -42,7 +41,7 @@ async fn tenants_are_isolated() {
                 "each tenant has its own assertions"
             );
             assert_eq!(store.connection_test(&tried).await?, None);
-            assert!(!store.report_connection_test(&tried, &json!({})).await?);
+            assert!(!store.report_connection_test(&tried, &TestReport::unanswered(now)).await?);
             assert_eq!(store.verified_domains().await?, []);
             assert!(!store.delete_verified_domain(&mine.domain).await?);
             assert!(!store.insert_verified_domain(&mine).await?);

@@ -1,8 +1,7 @@
 //! Requests, assertions and reports of connection tests count only once.
 
-use ::saml_sp::ClaimedRequest;
-use kernel::Id;
-use serde_json::json;
+use ::saml_sp::{ClaimedRequest, TestReport};
+use kernel::{Id, Timestamp};
 
 use super::{Saml, connection_test, everywhere, request, request_id, unaudited};
 use crate::support::{World, on_both};
@@ -88,6 +87,11 @@ async fn assertion_is_accepted_once() {
     .await;
 }
 
+/// Returns a report that differs from others by its time.
+fn report(number: i64) -> TestReport {
+    TestReport::unanswered(Timestamp::from_unix_millis(number))
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn connection_test_has_one_report() {
     everywhere(async |place| {
@@ -98,7 +102,7 @@ async fn connection_test_has_one_report() {
                 store.insert_connection_test(&kept).await?;
                 assert_eq!(store.connection_test(&kept.id).await?, Some(kept));
                 assert_eq!(store.connection_test(&unknown_id).await?, None);
-                assert!(!store.report_connection_test(&unknown_id, &json!({})).await?);
+                assert!(!store.report_connection_test(&unknown_id, &report(0)).await?);
                 Ok(())
             })
             .await;
@@ -106,17 +110,18 @@ async fn connection_test_has_one_report() {
             let id = made.id.clone();
             place
                 .work(async move |store: &mut dyn Saml| {
-                    store.report_connection_test(&id, &json!({ "by": number })).await
+                    store.report_connection_test(&id, &report(number)).await
                 })
                 .await
         });
         let all = futures_util::future::join_all(all).await;
-        let won: Vec<_> = (0..16).filter(|number| all[*number]).collect();
+        let won: Vec<_> =
+            (0..16).zip(all).filter(|(_, was_first)| *was_first).map(|(number, _)| number).collect();
         let id = made.id.clone();
         let found =
             place.work(async move |store: &mut dyn Saml| store.connection_test(&id).await).await.unwrap();
         assert_eq!(won.len(), 1);
-        assert_eq!(found, ::saml_sp::ConnectionTest { report: Some(json!({ "by": won[0] })), ..made });
+        assert_eq!(found, ::saml_sp::ConnectionTest { report: Some(report(won[0])), ..made });
     })
     .await;
 }

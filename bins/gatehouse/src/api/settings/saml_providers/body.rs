@@ -1,7 +1,10 @@
 //! Reads the settings of an SSO connection from a request body, fetches its metadata, and generates its keys.
 
 use credentials::attempts;
-use saml_sp::{KeptKey, OtherSide, ProviderChange, ProviderId, ResolvedMetadata};
+use saml_sp::{
+    KeptKey, MetadataSource, OtherSide, ProviderChange, ProviderError, ProviderId, ResolvedMetadata,
+    SuppliedMetadata,
+};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -64,46 +67,16 @@ fn yes() -> bool {
     true
 }
 
-/// The identity provider's side in the body: inline, or as a metadata URL.
-pub(crate) enum MetadataSource {
-    Here(OtherSide),
-    At(String),
-}
-
 impl ProviderBody {
     /// Splits the body into settings and metadata source. Checks only that the metadata source is given in exactly
     /// one way.
-    pub(crate) fn read(self) -> Result<(ProviderChange, Option<MetadataSource>), Problem> {
-        let given = match (
-            self.metadata_xml,
-            self.metadata_url,
-            (self.entity_id, self.sso_url, self.certificates),
-        ) {
-            (None, None, (None, None, None)) => None,
-            (Some(text), None, (None, None, None)) => {
-                Some(MetadataSource::Here(OtherSide::MetadataXml(text)))
-            }
-            (None, Some(url), (None, None, None)) => Some(MetadataSource::At(url)),
-            (None, None, (Some(entity_id), Some(sso_url), Some(certificates))) => {
-                Some(MetadataSource::Here(OtherSide::Fields { entity_id, sso_url, certificates }))
-            }
-            (None, None, (entity_id, sso_url, _)) => {
-                let missing = match (entity_id, sso_url) {
-                    (None, _) => "entityId",
-                    (_, None) => "ssoUrl",
-                    _ => "certificates",
-                };
-                let problem =
-                    format!("{missing}: entityId, ssoUrl and certificates have to be sent together");
-                return Err(Problem::invalid_request(problem));
-            }
-            (xml, _, _) => {
-                let first = if xml.is_some() { "metadataXml" } else { "metadataUrl" };
-                let problem = format!(
-                    "{first}: write one of metadataXml, metadataUrl, or entityId with ssoUrl and certificates"
-                );
-                return Err(Problem::invalid_request(problem));
-            }
+    pub(crate) fn read(self) -> Result<(ProviderChange, Option<MetadataSource>), ProviderError> {
+        let supplied = SuppliedMetadata {
+            metadata_xml: self.metadata_xml,
+            metadata_url: self.metadata_url,
+            entity_id: self.entity_id,
+            sso_url: self.sso_url,
+            certificates: self.certificates,
         };
         let change = ProviderChange {
             name: self.name,
@@ -113,15 +86,8 @@ impl ProviderBody {
             force_authn: self.force_authn,
             authn_contexts: self.authn_contexts,
         };
-        Ok((change, given))
+        Ok((change, supplied.source()?))
     }
-}
-
-/// 400: the identity provider's metadata is missing.
-pub(crate) fn no_other_side() -> Problem {
-    Problem::invalid_request(
-        "metadataXml: write metadataXml, metadataUrl, or entityId, ssoUrl and certificates",
-    )
 }
 
 /// Checks the identity provider's side. Fetches a metadata URL outside of any transaction.

@@ -2,33 +2,30 @@
 
 pub(crate) mod body;
 pub(crate) mod connection_tests;
-pub(crate) mod findings;
 pub(crate) mod refresh;
 pub(crate) mod rotate_certificate;
 pub(crate) mod shown;
 
 use actix_web::{delete, get, post, put};
-use audit::{Audited, Event, events::saml::SamlProviderDeleted};
-use credentials::SignInMode;
+use credentials::{SignInMode, SignInStore};
 use kernel::Ctx;
-use saml_sp::{MAX_PROVIDERS, New, Provider, ProviderError, ProviderId, ProviderStore};
+use saml_sp::{
+    MAX_PROVIDERS, MetadataSource, New, Provider, ProviderError, ProviderId, ProviderStore, TenantSetup,
+};
 use serde::Serialize;
+use sign_in::sso;
 use store::Tx;
 use utoipa::ToSchema;
 
 use self::{
-    body::{ProviderBody, known, new_key, no_other_side},
-    findings::ProviderContext,
+    body::{ProviderBody, known, new_key},
     shown::ShownProvider,
 };
-use crate::{
-    api::{Answer, Call, lockout::Lockout, me::factors::Deleted},
-    events::{provider_changed, provider_created},
-};
+use crate::api::{Answer, Call, lockout::Lockout, me::factors::Deleted};
 use gate::{
     body::{Json, answer},
     errors::Problem,
-    permissions::{Administer, AdministerInPerson},
+    permissions::{Administer, AdministerInPerson, Permission},
     step_up::{SsoProviderChange, StepUp},
 };
 
@@ -43,11 +40,16 @@ struct SamlProviderList {
     sign_in_mode: SignInMode,
 }
 
-/// Returns the SSO connection with this ID, and the context of its checks.
-pub(crate) async fn found(tx: &mut Tx, id: &ProviderId) -> Result<(Provider, ProviderContext), Problem> {
+/// Returns the SSO connection with this ID, and the settings that its checks depend on.
+pub(crate) async fn found(tx: &mut Tx, id: &ProviderId) -> Result<(Provider, TenantSetup), Problem> {
     let provider = tx.provider(id).await?.ok_or_else(Problem::not_found)?;
-    let around = ProviderContext::of(tx).await?;
-    Ok((provider, around))
+    let tenant = sso::tenant_setup(tx).await?;
+    Ok((provider, tenant))
+}
+
+/// Responds with an SSO connection.
+fn provider_answer<P: Permission>(call: &Call<P>, (provider, tenant): &(Provider, TenantSetup)) -> Answer {
+    Ok(answer(&ShownProvider::of(&call.site.pipeline.base_url, provider, tenant, call.ctx().now)))
 }
 
 /// List SSO connections
@@ -58,13 +60,13 @@ pub(crate) async fn found(tx: &mut Tx, id: &ProviderId) -> Result<(Provider, Pro
 #[get("/api/settings/saml-providers")]
 pub(crate) async fn list_saml_providers(call: Call<Administer>) -> Answer {
     let work = async |_: &Ctx, tx: &mut Tx| {
-        Ok::<_, Problem>((tx.providers().await?, ProviderContext::of(tx).await?))
+        let (providers, sign_in_mode) = (tx.providers().await?, tx.sign_in_policy().await?.sign_in_mode);
+        Ok::<_, Problem>((providers, sign_in_mode, sso::tenant_setup_under(sign_in_mode, tx).await?))
     };
-    let (found, around) = call.read(work).await?;
-    let now = call.ctx().now;
-    let providers =
-        found.iter().map(|one| ShownProvider::of(&call.site.pipeline.base_url, one, &around, now)).collect();
-    Ok(answer(&SamlProviderList { providers, sign_in_mode: around.mode }))
+    let (found, sign_in_mode, tenant) = call.read(work).await?;
+    let (base_url, now) = (&call.site.pipeline.base_url, call.ctx().now);
+    let providers = found.iter().map(|one| ShownProvider::of(base_url, one, &tenant, now)).collect();
+    Ok(answer(&SamlProviderList { providers, sign_in_mode }))
 }
 
 /// Add an SSO connection
@@ -89,8 +91,7 @@ pub(crate) async fn create_saml_provider(
 ) -> Answer {
     let (change, given) = body.0.read()?;
     let change = change.checked()?;
-    let given = given.ok_or_else(no_other_side)?;
-    let known = known(&call, given).await?;
+    let known = known(&call, MetadataSource::required(given)?).await?;
     // Check the limit first: generating a key is expensive.
     if call.read(async |_: &Ctx, tx: &mut Tx| tx.count_providers().await).await? >= MAX_PROVIDERS {
         return Err(ProviderError::TooMany.into());
@@ -99,12 +100,11 @@ pub(crate) async fn create_saml_provider(
     let key = new_key(&call, &id).await?;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let spending = proof.lock_and_consume(ctx, tx).await?;
-        let made = saml_sp::create(ctx, tx, New { id, key, change, known }).await?;
-        let (around, event) = (ProviderContext::of(tx).await?, provider_created(&made));
-        Ok::<_, Problem>(Audited::new((made, around), event).with(spending.events()?))
+        let created = sso::create(ctx, tx, New { id, key, change, known }).await?;
+        let tenant = sso::tenant_setup(tx).await?;
+        Ok::<_, Problem>(created.map(|provider| (provider, tenant)).with(spending.events()?))
     };
-    let (made, around) = Box::pin(call.write(work)).await?;
-    Ok(answer(&ShownProvider::of(&call.site.pipeline.base_url, &made, &around, call.ctx().now)))
+    provider_answer(&call, &Box::pin(call.write(work)).await?)
 }
 
 /// Get an SSO connection
@@ -115,8 +115,7 @@ pub(crate) async fn create_saml_provider(
 #[get("/api/settings/saml-providers/{id}")]
 pub(crate) async fn get_saml_provider(call: Call<Administer>) -> Answer {
     let id = call.id()?;
-    let (provider, around) = call.read(async move |_: &Ctx, tx: &mut Tx| found(tx, &id).await).await?;
-    Ok(answer(&ShownProvider::of(&call.site.pipeline.base_url, &provider, &around, call.ctx().now)))
+    provider_answer(&call, &call.read(async move |_: &Ctx, tx: &mut Tx| found(tx, &id).await).await?)
 }
 
 /// Replace an SSO connection
@@ -158,14 +157,12 @@ pub(crate) async fn put_saml_provider(
         // Lock the connection before the tenant, as a sign-in does.
         tx.provider(&id).await?;
         let lockout = Lockout::before(&site, ctx, tx).await?;
-        let (provider, changed) = saml_sp::replace(ctx, tx, &id, change, known).await?;
+        let replaced = sso::replace(ctx, tx, &id, change, known).await?;
         lockout.after(ctx, tx).await?;
-        let (around, event) = (ProviderContext::of(tx).await?, provider_changed(&provider, &changed));
-        let audited = Audited::of_changes((provider, around), event.into_iter().collect());
-        Ok::<_, Problem>(audited.with(spending.events()?))
+        let tenant = sso::tenant_setup(tx).await?;
+        Ok::<_, Problem>(replaced.map(|provider| (provider, tenant)).with(spending.events()?))
     };
-    let (provider, around) = Box::pin(call.write(work)).await?;
-    Ok(answer(&ShownProvider::of(&call.site.pipeline.base_url, &provider, &around, call.ctx().now)))
+    provider_answer(&call, &Box::pin(call.write(work)).await?)
 }
 
 /// Remove an SSO connection
@@ -190,10 +187,9 @@ pub(crate) async fn delete_saml_provider(
         // Lock the connection before the tenant, as a sign-in does.
         tx.provider(&id).await?;
         let lockout = Lockout::before(&site, ctx, tx).await?;
-        let gone = saml_sp::remove(tx, &id).await?;
+        let removed = sso::remove(tx, &id).await?;
         lockout.after(ctx, tx).await?;
-        let event = Event::new(id.as_str(), &SamlProviderDeleted { entity_id: gone.idp.entity_id });
-        Ok::<_, Problem>(Audited::new((), event).with(spending.events()?))
+        Ok::<_, Problem>(removed.with(spending.events()?))
     };
     call.write(work).await?;
     Ok(answer(&Deleted { deleted: true }))

@@ -1,17 +1,18 @@
 //! `POST /api/settings/saml-providers/{id}/refresh`
 
 use actix_web::post;
-use audit::Audited;
 use credentials::attempts;
 use kernel::Ctx;
 use saml_sp::{ProviderId, ProviderStore, Source};
+use sign_in::sso;
 use store::Tx;
 
-use super::{findings::ProviderContext, shown::ShownProvider};
-use crate::api::{Answer, Call};
-use crate::{events::provider_changed, metadata};
+use super::{provider_answer, shown::ShownProvider};
+use crate::{
+    api::{Answer, Call},
+    metadata,
+};
 use gate::{
-    body::answer,
     errors::{Code, Problem},
     permissions::AdministerInPerson,
 };
@@ -41,11 +42,9 @@ pub(crate) async fn refresh_saml_provider(call: Call<AdministerInPerson>) -> Ans
     call.attempt(attempts::look_up(call.tenant())).await?;
     let read = call.without_slot(metadata::read(&call.site.webhooks.client, &url)).await?;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let refreshed = saml_sp::refreshed(ctx, tx, &id, &url, read).await?;
-        let event = provider_changed(&refreshed.provider, &refreshed.changed);
-        let around = ProviderContext::of(tx).await?;
-        Ok::<_, Problem>(Audited::of_changes((refreshed.provider, around), event.into_iter().collect()))
+        let refreshed = sso::refresh(ctx, tx, &id, &url, read).await?;
+        let tenant = sso::tenant_setup(tx).await?;
+        Ok::<_, Problem>(refreshed.map(|refreshed| (refreshed.provider, tenant)))
     };
-    let (provider, around) = call.write(work).await?;
-    Ok(answer(&ShownProvider::of(&call.site.pipeline.base_url, &provider, &around, call.ctx().now)))
+    provider_answer(&call, &call.write(work).await?)
 }

@@ -1,18 +1,14 @@
 //! `/api/settings/saml-providers/{id}/rotate-certificate`: replaces this service's key of an SSO connection.
 
 use actix_web::post;
-use audit::Audited;
 use kernel::Ctx;
 use saml_sp::{ProviderError, ProviderId, ProviderStore};
+use sign_in::sso;
 use store::Tx;
 
-use super::{body::new_key, findings::ProviderContext, shown::ShownProvider};
-use crate::{
-    api::{Answer, Call},
-    events::{rotation_completed, rotation_started},
-};
+use super::{body::new_key, provider_answer, shown::ShownProvider};
+use crate::api::{Answer, Call};
 use gate::{
-    body::answer,
     errors::Problem,
     permissions::AdministerInPerson,
     step_up::{SsoProviderChange, StepUp},
@@ -46,12 +42,11 @@ pub(crate) async fn rotate_saml_certificate(
     let key = new_key(&call, &id).await?;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let spending = proof.lock_and_consume(ctx, tx).await?;
-        let provider = saml_sp::start_rotation(ctx, tx, &id, key).await?;
-        let (around, event) = (ProviderContext::of(tx).await?, rotation_started(&provider));
-        Ok::<_, Problem>(Audited::new((provider, around), event).with(spending.events()?))
+        let rotated = sso::start_rotation(ctx, tx, &id, key).await?;
+        let tenant = sso::tenant_setup(tx).await?;
+        Ok::<_, Problem>(rotated.map(|provider| (provider, tenant)).with(spending.events()?))
     };
-    let (provider, around) = call.write(work).await?;
-    Ok(answer(&ShownProvider::of(&call.site.pipeline.base_url, &provider, &around, call.ctx().now)))
+    provider_answer(&call, &call.write(work).await?)
 }
 
 /// Complete the rotation of the certificate
@@ -74,10 +69,9 @@ pub(crate) async fn complete_saml_rotation(
     let id = call.id()?;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let spending = proof.lock_and_consume(ctx, tx).await?;
-        let provider = saml_sp::complete_rotation(ctx, tx, &id).await?;
-        let (around, event) = (ProviderContext::of(tx).await?, rotation_completed(&provider));
-        Ok::<_, Problem>(Audited::new((provider, around), event).with(spending.events()?))
+        let rotated = sso::complete_rotation(ctx, tx, &id).await?;
+        let tenant = sso::tenant_setup(tx).await?;
+        Ok::<_, Problem>(rotated.map(|provider| (provider, tenant)).with(spending.events()?))
     };
-    let (provider, around) = call.write(work).await?;
-    Ok(answer(&ShownProvider::of(&call.site.pipeline.base_url, &provider, &around, call.ctx().now)))
+    provider_answer(&call, &call.write(work).await?)
 }

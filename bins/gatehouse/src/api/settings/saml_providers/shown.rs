@@ -2,11 +2,11 @@
 
 use crate::api::openapi::values;
 use kernel::Timestamp;
-use saml_sp::{AttributeMapping, Certificate, Provider, ServiceProvider, Source};
+use saml_sp::{
+    AttributeMapping, Certificate, CertificateStatus, Provider, ServiceProvider, Source, TenantSetup,
+};
 use serde::Serialize;
 use utoipa::ToSchema;
-
-use super::findings::{ProviderContext, Status, warnings};
 
 /// A certificate of the identity provider or the service provider.
 #[derive(Serialize, ToSchema)]
@@ -21,7 +21,7 @@ pub(crate) struct ShownCertificate {
     not_before: Timestamp,
     #[schema(value_type = String, format = "date-time")]
     not_after: Timestamp,
-    status: Status,
+    status: CertificateStatus,
     /// For certificates of the service provider: `ACTIVE` signs; `NEXT` signs once the rotation is completed. Both decrypt.
     #[serde(rename = "use", skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, value_type = Option<values::SamlKeyUse>)]
@@ -36,7 +36,7 @@ impl ShownCertificate {
             subject: certificate.subject().to_owned(),
             not_before: certificate.not_before(),
             not_after: certificate.not_after(),
-            status: Status::of(certificate, now),
+            status: CertificateStatus::of(certificate, now),
             used,
             pem: certificate.pem(),
         }
@@ -184,13 +184,13 @@ pub(crate) struct ShownProvider {
 }
 
 impl ShownProvider {
-    pub(crate) fn of(base_url: &str, provider: &Provider, around: &ProviderContext, now: Timestamp) -> Self {
+    pub(crate) fn of(base_url: &str, provider: &Provider, tenant: &TenantSetup, now: Timestamp) -> Self {
         let (source, metadata_url) = match &provider.source {
             Source::MetadataXml => ("METADATA_XML", None),
             Source::MetadataUrl(url) => ("METADATA_URL", Some(url.clone())),
             Source::Fields => ("FIELDS", None),
         };
-        let verified = provider.email_domains.iter().filter(|domain| around.verified.contains(*domain));
+        let verified = provider.email_domains.iter().filter(|domain| tenant.verified.contains(*domain));
         let certificates = provider.idp.certificates.iter();
         Self {
             id: provider.id.to_string(),
@@ -210,7 +210,7 @@ impl ShownProvider {
             service_provider: ShownService::of(base_url, provider, now),
             created_at: provider.created_at,
             updated_at: provider.updated_at,
-            warnings: warnings(provider, around, now),
+            warnings: provider.warnings(tenant, now),
         }
     }
 }

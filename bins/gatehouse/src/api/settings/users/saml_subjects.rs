@@ -1,7 +1,6 @@
 //! `/api/settings/users/{id}/saml-subjects`: persistent NameIDs that are pinned to a user.
 
 use actix_web::{delete, get, web};
-use audit::{Audited, Event, events::saml::SamlSubjectUnpinned};
 use kernel::{Ctx, Timestamp, UserId};
 use saml_sp::{PinnedSubject, ProviderId, SubjectStore};
 use serde::Serialize;
@@ -93,14 +92,8 @@ pub(crate) async fn delete_saml_subject(
     let provider: ProviderId = provider.parse().map_err(|_| Problem::not_found())?;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let spending = proof.lock_both_and_consume(ctx, tx, &user).await?;
-        let pinned = tx.pinned_subjects(&user).await?.into_iter().find(|one| one.provider == provider);
-        let pinned = pinned.ok_or_else(Problem::not_found)?;
-        if !tx.unpin_subject(&provider, &user).await? {
-            return Err(Problem::not_found());
-        }
-        let data =
-            SamlSubjectUnpinned { provider: provider.to_string(), subject: pinned.subject.to_string() };
-        Ok(Audited::new((), Event::new(user.as_str(), &data)).with(spending.events()?))
+        let unpinned = sign_in::sso::unpin_subject(tx, &provider, &user).await?;
+        Ok::<_, Problem>(unpinned.ok_or_else(Problem::not_found)?.with(spending.events()?))
     };
     call.write(work).await?;
     Ok(answer(&Deleted { deleted: true }))

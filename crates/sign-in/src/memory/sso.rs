@@ -1,0 +1,137 @@
+//! SSO connections in memory.
+
+use async_trait::async_trait;
+use kernel::{StoreResult, TenantId, Timestamp, UserId};
+use saml_sp::{
+    ClaimedRequest, ConnectionTest, ConnectionTestId, ConnectionTestStore, DomainRecheck, DomainStore,
+    EmailDomain, PinnedSubject, Provider, ProviderId, ProviderStore, Request, RequestId, RequestStore,
+    Subject, SubjectStore, TestReport, VerifiedDomain,
+};
+
+use super::MemoryStore;
+
+#[async_trait]
+impl ProviderStore for MemoryStore {
+    async fn providers(&mut self) -> StoreResult<Vec<Provider>> {
+        self.sso.providers().await
+    }
+
+    async fn provider(&mut self, id: &ProviderId) -> StoreResult<Option<Provider>> {
+        self.sso.provider(id).await
+    }
+
+    async fn count_providers(&mut self) -> StoreResult<usize> {
+        self.sso.count_providers().await
+    }
+
+    async fn provider_of_domain(&mut self, domain: &EmailDomain) -> StoreResult<Option<ProviderId>> {
+        self.sso.provider_of_domain(domain).await
+    }
+
+    async fn insert_provider(&mut self, provider: &Provider) -> StoreResult<()> {
+        self.sso.insert_provider(provider).await
+    }
+
+    async fn update_provider(&mut self, provider: &Provider) -> StoreResult<()> {
+        self.sso.update_provider(provider).await
+    }
+
+    async fn delete_provider(&mut self, id: &ProviderId) -> StoreResult<bool> {
+        self.sso.delete_provider(id).await
+    }
+}
+
+#[async_trait]
+impl DomainStore for MemoryStore {
+    async fn verified_domains(&mut self) -> StoreResult<Vec<VerifiedDomain>> {
+        self.sso.verified_domains().await
+    }
+
+    async fn domain_owner(&mut self, domain: &EmailDomain) -> StoreResult<Option<TenantId>> {
+        self.sso.domain_owner(domain).await
+    }
+
+    async fn insert_verified_domain(&mut self, domain: &VerifiedDomain) -> StoreResult<bool> {
+        self.sso.insert_verified_domain(domain).await
+    }
+
+    async fn delete_verified_domain(&mut self, domain: &EmailDomain) -> StoreResult<bool> {
+        self.sso.delete_verified_domain(domain).await
+    }
+
+    async fn reschedule_domain(&mut self, domain: &EmailDomain, next: &DomainRecheck) -> StoreResult<bool> {
+        self.sso.reschedule_domain(domain, next).await
+    }
+}
+
+#[async_trait]
+impl SubjectStore for MemoryStore {
+    async fn pinned_subjects(&mut self, user: &UserId) -> StoreResult<Vec<PinnedSubject>> {
+        self.sso.pinned_subjects(user).await
+    }
+
+    async fn subject_owner(
+        &mut self,
+        provider: &ProviderId,
+        subject: &Subject,
+    ) -> StoreResult<Option<UserId>> {
+        self.sso.subject_owner(provider, subject).await
+    }
+
+    async fn pin_subject(&mut self, user: &UserId, pinned: &PinnedSubject) -> StoreResult<bool> {
+        self.sso.pin_subject(user, pinned).await
+    }
+
+    async fn unpin_subject(&mut self, provider: &ProviderId, user: &UserId) -> StoreResult<bool> {
+        self.sso.unpin_subject(provider, user).await
+    }
+}
+
+#[async_trait]
+impl RequestStore for MemoryStore {
+    async fn insert_request(&mut self, request: &Request) -> StoreResult<()> {
+        self.sso.insert_request(request).await
+    }
+
+    async fn request(&mut self, id: &RequestId) -> StoreResult<Option<Request>> {
+        self.sso.request(id).await
+    }
+
+    async fn claim_request(
+        &mut self,
+        id: &RequestId,
+        provider: &ProviderId,
+        browser: Option<&[u8; 32]>,
+        now: Timestamp,
+    ) -> StoreResult<ClaimedRequest> {
+        self.sso.claim_request(id, provider, browser, now).await
+    }
+
+    async fn remember_assertion(
+        &mut self,
+        provider: &ProviderId,
+        assertion: &[u8; 32],
+        until: Timestamp,
+    ) -> StoreResult<bool> {
+        self.sso.remember_assertion(provider, assertion, until).await
+    }
+}
+
+#[async_trait]
+impl ConnectionTestStore for MemoryStore {
+    async fn insert_connection_test(&mut self, test: &ConnectionTest) -> StoreResult<()> {
+        self.sso.insert_connection_test(test).await
+    }
+
+    async fn connection_test(&mut self, id: &ConnectionTestId) -> StoreResult<Option<ConnectionTest>> {
+        self.sso.connection_test(id).await
+    }
+
+    async fn report_connection_test(
+        &mut self,
+        id: &ConnectionTestId,
+        report: &TestReport,
+    ) -> StoreResult<bool> {
+        self.sso.report_connection_test(id, report).await
+    }
+}

@@ -1,0 +1,23 @@
+//! Single sign-on: sign-ins with a SAML response, and changes of SSO connections and verified domains with their audit
+//! entries. The API, the command line and the workers share them.
+
+mod connections;
+mod domains;
+mod response;
+
+use saml_sp::{ConnectionTestStore, DomainStore, RequestStore, SubjectStore};
+
+pub use self::{
+    connections::{
+        Maintenance, complete_rotation, create, maintain, refresh, remove, replace, start_rotation,
+        start_test, tenant_setup, tenant_setup_under, unpin_subject,
+    },
+    domains::{recheck_domain, release_domain, verify_domain, verify_domain_as_operator},
+    response::{SamlOutcome, SamlResponse, refusal_event, with_saml_response},
+};
+use crate::store::Storage;
+
+/// The storage that a sign-in with a SAML response needs. Every type with these traits implements it.
+pub trait SsoStorage: Storage + RequestStore + SubjectStore + ConnectionTestStore + DomainStore {}
+
+impl<S> SsoStorage for S where S: Storage + RequestStore + SubjectStore + ConnectionTestStore + DomainStore {}
