@@ -4,9 +4,7 @@ mod attestation;
 pub(crate) mod auth;
 mod call;
 pub(crate) mod developers;
-mod digest;
 pub(crate) mod documents;
-mod lockout;
 mod me;
 pub(crate) mod openapi;
 mod paging;
@@ -21,7 +19,6 @@ use utoipa_actix_web::service_config::ServiceConfig;
 
 pub(crate) use self::{
     attestation::known_as,
-    lockout::missing as missing_to_sign_in,
     settings::{ShownProvider, change_network_policy, impact_of},
 };
 pub(crate) use self::{

@@ -7,11 +7,11 @@ use credentials::{SignInPolicy, SignInStore};
 use kernel::{Ctx, StoreError};
 use netpolicy::{Editor, Mode, NetworkPolicyStore, Settings};
 use serde_json::json;
-use sign_in::{change_policy, check_policy};
+use sign_in::{change_policy, check_policy, missing_to_sign_in};
 use store::Tx;
 
 use super::{operator::Operator, report::Report, report::Result};
-use crate::api::{change_network_policy, missing_to_sign_in};
+use crate::api::change_network_policy;
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
@@ -90,7 +90,8 @@ async fn sign_in(tenant: &str, file: &Path, office: &Operator) -> Result<Report>
     check_policy(&policy).map_err(|error| format!("{}: {error}", file.display()))?;
     let tenant = office.tenant(tenant).await?;
     let write = office.write(&tenant.id, async move |ctx: &Ctx, tx: &mut Tx| {
-        let missing = missing_to_sign_in(&policy, ctx, tx).await?;
+        // The command line does not know whether passkeys work at the server's address.
+        let missing = missing_to_sign_in(tx, &policy, true, ctx.now).await?;
         Ok::<_, StoreError>(change_policy(ctx, tx, policy).await?.map(|policy| (policy, missing)))
     });
     let (policy, missing) = write.await?;

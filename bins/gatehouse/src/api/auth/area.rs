@@ -30,4 +30,9 @@ impl Auth {
     pub(crate) fn passkeys(&self) -> Result<&Passkeys, sign_in::Error> {
         self.passkeys.as_ref().ok_or(sign_in::Error::NoPasskeys)
     }
+
+    /// Returns whether users can sign in with passkeys at the server's address.
+    pub(crate) fn passkeys_work(&self) -> bool {
+        self.passkeys.is_some()
+    }
 }

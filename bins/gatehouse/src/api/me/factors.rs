@@ -6,12 +6,12 @@ use credentials::{Factor, FactorId, FactorStore, Passkey, may_remove, may_remove
 use kernel::{Ctx, Timestamp};
 use serde::{Deserialize, Serialize};
 use sessions::{GraceAct, SessionStore};
-use sign_in::{StartedSession, end_other_sessions, enrolment::has_grace_to_remove, reset};
+use sign_in::{Lockout, StartedSession, end_other_sessions, enrolment::has_grace_to_remove, reset};
 use store::Tx;
 use utoipa::ToSchema;
 
 use super::locked::{Proof, lock_to_remove};
-use crate::api::{Answer, Call, attestation::known_as, auth::set_cookies, lockout::Lockout, openapi::values};
+use crate::api::{Answer, Call, attestation::known_as, auth::set_cookies, openapi::values};
 use gate::{
     body::{Json, answer},
     errors::{Code, Problem},
@@ -183,14 +183,14 @@ pub(crate) async fn remove_factor(call: Call<OwnAccount>, proof: Proof) -> Answe
         let factor = found?;
         let codes = tx.unused_codes(&user).await?;
         may_remove(&held.policy.mfa, &factors, codes, &factor)?;
-        let lockout = Lockout::before_own_act(&held, &site, ctx, tx).await?;
+        let lockout = Lockout::before_own_change(tx, &held, site.auth.passkeys_work(), ctx.now).await?;
         let mut events = spending.events()?;
         if graced {
             session.consume(GraceAct::Remove);
             tx.update_session(&session).await?;
         }
         events.push(reset::remove_factor(tx, &factor).await?);
-        lockout.after(ctx, tx).await?;
+        lockout.after(tx, ctx.now).await?;
         events.extend(end_other_sessions(ctx, tx, &session, "FACTOR_REMOVED").await?);
         Ok::<_, Problem>(Audited::of_changes((), events))
     };
@@ -223,13 +223,13 @@ pub(crate) async fn remove_all_factors(call: Call<OwnAccount>, proof: Proof) -> 
         }
         let spending = proof.consume(ctx, tx).await?;
         may_remove_all(&held.policy.mfa)?;
-        let lockout = Lockout::before_own_act(&held, &site, ctx, tx).await?;
+        let lockout = Lockout::before_own_change(tx, &held, site.auth.passkeys_work(), ctx.now).await?;
         let mut events = spending.events()?;
         if !has_factor {
             return Err(no_factor());
         }
         let removed = reset::remove_factors(tx, &session.user).await?;
-        lockout.after(ctx, tx).await?;
+        lockout.after(tx, ctx.now).await?;
         if !removed.is_empty() {
             events.extend(removed);
             events.extend(end_other_sessions(ctx, tx, &session, "FACTOR_REMOVED").await?);

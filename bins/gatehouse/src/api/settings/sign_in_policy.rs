@@ -3,10 +3,10 @@
 use actix_web::{get, put};
 use credentials::{SignInPolicy, SignInStore};
 use kernel::Ctx;
-use sign_in::{change_policy, check_policy};
+use sign_in::{change_policy, check_policy, require_way_in};
 use store::Tx;
 
-use crate::api::{Answer, Call, lockout};
+use crate::api::{Answer, Call};
 use gate::{
     body::{Json, answer},
     errors::Problem,
@@ -52,7 +52,7 @@ pub(crate) async fn put_sign_in_policy(
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let spending = proof.lock_and_consume(ctx, tx).await?;
         let changed = change_policy(ctx, tx, policy.clone()).await?;
-        lockout::guard_policy(&site, &policy, ctx, tx).await?;
+        require_way_in(tx, &policy, site.auth.passkeys_work(), ctx.now).await?;
         Ok::<_, Problem>(changed.with(spending.events()?))
     };
     Ok(answer(&call.write(work).await?))

@@ -7,11 +7,12 @@ use attestation::{AttestationPolicyStore, Authenticator, Impact, ModelDecision, 
 use audit::{Audited, Event, Unaudited, events::policies::AttestationPolicyChanged};
 use kernel::Ctx;
 use serde::Serialize;
+use sign_in::Lockout;
 use store::Tx;
 use utoipa::ToSchema;
 
 use self::impact::impact_of;
-use crate::api::{Answer, Call, lockout::Lockout};
+use crate::api::{Answer, Call};
 use gate::{
     body::{Json, answer},
     errors::Problem,
@@ -74,9 +75,9 @@ pub(crate) async fn put_attestation_policy(
     let site = call.site.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let spending = proof.lock_and_consume(ctx, tx).await?;
-        let lockout = Lockout::before(&site, ctx, tx).await?;
+        let lockout = Lockout::before(tx, site.auth.passkeys_work(), ctx.now).await?;
         let changed = attestation::set(tx, policy).await?;
-        lockout.after(ctx, tx).await?;
+        lockout.after(tx, ctx.now).await?;
         let settings: Vec<_> = changed.settings.into_iter().map(str::to_owned).collect();
         let audited = if settings.is_empty() {
             Audited::without(changed.policy, Unaudited::NothingChanged)

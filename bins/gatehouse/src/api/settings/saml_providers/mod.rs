@@ -13,7 +13,7 @@ use saml_sp::{
     MAX_PROVIDERS, MetadataSource, New, Provider, ProviderError, ProviderId, ProviderStore, TenantSetup,
 };
 use serde::Serialize;
-use sign_in::sso;
+use sign_in::{Lockout, sso};
 use store::Tx;
 use utoipa::ToSchema;
 
@@ -21,7 +21,7 @@ use self::{
     body::{ProviderBody, known, new_key},
     shown::ShownProvider,
 };
-use crate::api::{Answer, Call, lockout::Lockout, me::factors::Deleted};
+use crate::api::{Answer, Call, me::factors::Deleted};
 use gate::{
     body::{Json, answer},
     errors::Problem,
@@ -156,9 +156,9 @@ pub(crate) async fn put_saml_provider(
         let spending = proof.lock_and_consume(ctx, tx).await?;
         // Lock the connection before the tenant, as a sign-in does.
         tx.provider(&id).await?;
-        let lockout = Lockout::before(&site, ctx, tx).await?;
+        let lockout = Lockout::before(tx, site.auth.passkeys_work(), ctx.now).await?;
         let replaced = sso::replace(ctx, tx, &id, change, known).await?;
-        lockout.after(ctx, tx).await?;
+        lockout.after(tx, ctx.now).await?;
         let tenant = sso::tenant_setup(tx).await?;
         Ok::<_, Problem>(replaced.map(|provider| (provider, tenant)).with(spending.events()?))
     };
@@ -186,9 +186,9 @@ pub(crate) async fn delete_saml_provider(
         let spending = proof.lock_and_consume(ctx, tx).await?;
         // Lock the connection before the tenant, as a sign-in does.
         tx.provider(&id).await?;
-        let lockout = Lockout::before(&site, ctx, tx).await?;
+        let lockout = Lockout::before(tx, site.auth.passkeys_work(), ctx.now).await?;
         let removed = sso::remove(tx, &id).await?;
-        lockout.after(ctx, tx).await?;
+        lockout.after(tx, ctx.now).await?;
         Ok::<_, Problem>(removed.with(spending.events()?))
     };
     call.write(work).await?;

@@ -1,5 +1,6 @@
 //! `/api/settings/users`: user management by administrators.
 
+mod act;
 pub(crate) mod resets;
 pub(crate) mod saml_subjects;
 pub(crate) mod sessions;
@@ -13,13 +14,14 @@ use audit::{
 use directory::{AccountChanges, LinkKind, NewPerson, Person, Role};
 use kernel::{Ctx, Email, Timestamp, UserId};
 use serde::{Deserialize, Serialize};
+use sign_in::Lockout;
 use store::Tx;
 use utoipa::ToSchema;
 
+use self::act::act_on;
 use crate::{
     api::{
         Answer, Call,
-        lockout::{Lockout, act_on},
         me::factors::Deleted,
         openapi::values,
         paging::{Page, PageQuery},
@@ -241,9 +243,9 @@ pub(crate) async fn patch_settings_user(
         } else {
             ConsumedStepUp::none()
         };
-        let lockout = Lockout::before_act_on(&before, &site, ctx, tx).await?;
+        let lockout = Lockout::before_change_of(tx, &before, site.auth.passkeys_work(), ctx.now).await?;
         let after = directory::change_person(ctx, tx, &before, changes).await?;
-        lockout.after(ctx, tx).await?;
+        lockout.after(tx, ctx.now).await?;
         let mut events = spending.events()?;
         events.extend(sign_in::account_changes(&before, &after));
         Ok::<_, Problem>(Audited::of_changes(after, events))

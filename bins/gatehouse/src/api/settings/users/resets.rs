@@ -8,8 +8,9 @@ use sign_in::reset;
 use store::Tx;
 use utoipa::ToSchema;
 
+use super::act::act_on;
 use crate::{
-    api::{Answer, Call, lockout::act_on},
+    api::{Answer, Call},
     people,
 };
 use gate::{
