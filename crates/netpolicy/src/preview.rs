@@ -247,7 +247,7 @@ impl Impact {
                 UsedCredential::Session(user_id) => impact.sessions.push(BlockedSession { id, user_id, ip }),
                 UsedCredential::Pat => impact.tokens.push(BlockedToken { id, kind: TokenKind::Pat, ip }),
                 UsedCredential::ScimToken => {
-                    impact.tokens.push(BlockedToken { id, kind: TokenKind::Scim, ip })
+                    impact.tokens.push(BlockedToken { id, kind: TokenKind::Scim, ip });
                 }
             }
         }

@@ -279,11 +279,11 @@ mod tests {
 
     #[tokio::test]
     async fn a_sound_configuration_passes_every_check() {
+        use SetupCheck::{Certificates, Domains, Keys, Metadata, Requests, SignInPolicy};
         let mut world = World::new();
         let made = provider(&mut world, &[100]).await;
         let (tenant, now) = (tenant(&["corp.example"]), world.now());
         let checks: Vec<_> = made.findings(&tenant, now).iter().map(|one| one.check).collect();
-        use SetupCheck::{Certificates, Domains, Keys, Metadata, Requests, SignInPolicy};
         assert_eq!(checks, [SignInPolicy, Domains, Certificates, Metadata, Requests, Keys]);
         assert_eq!(made.warnings(&tenant, now), Vec::<String>::new());
     }

@@ -32,7 +32,7 @@ pub struct MemoryStore {
 /// The data of all tenants.
 #[derive(Default)]
 struct Tenants {
-    tenants: BTreeMap<TenantId, TenantData>,
+    by_id: BTreeMap<TenantId, TenantData>,
     domains: BTreeMap<EmailDomain, (TenantId, VerifiedDomain)>,
     rechecks: BTreeMap<EmailDomain, DomainRecheck>,
 }
@@ -78,7 +78,7 @@ impl MemoryStore {
     }
 
     fn with<T>(&self, work: impl FnOnce(&mut TenantData) -> T) -> T {
-        work(self.all().tenants.entry(self.tenant.clone()).or_default())
+        work(self.all().by_id.entry(self.tenant.clone()).or_default())
     }
 }
 

@@ -149,7 +149,8 @@ mod tests {
     fn world() -> (Ctx, MemoryStore) {
         let env: Arc<dyn Env> = Arc::new(ManualEnv::at("2026-01-01T00:00:00.000Z".parse().unwrap()));
         let tenant = TenantId::new(&*env);
-        (Ctx::new(env, tenant, Actor::system("cli")), MemoryStore::default())
+        let store = MemoryStore::new(&tenant);
+        (Ctx::new(env, tenant, Actor::system("cli")), store)
     }
 
     async fn admin(ctx: &Ctx, store: &mut MemoryStore) -> UserId {

@@ -131,7 +131,7 @@ mod tests {
     async fn tenant_of(roles: [Role; 2]) -> (Ctx, MemoryStore, Vec<Person>) {
         let env = Arc::new(ManualEnv::at("2026-01-01T00:00:00.000Z".parse().unwrap()));
         let ctx = Ctx::new(env.clone(), TenantId::new(&*env), Actor::system("test"));
-        let (mut store, mut people) = (MemoryStore::default(), Vec::new());
+        let (mut store, mut people) = (MemoryStore::new(&ctx.tenant), Vec::new());
         for (number, role) in roles.into_iter().enumerate() {
             let email = format!("user{number}@example.com").parse().unwrap();
             let new = NewPerson { email, role, display_name: None };

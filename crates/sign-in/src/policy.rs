@@ -45,7 +45,7 @@ mod tests {
     async fn limits_of_tokens_stay_without_pat_and_scopes_are_checked() {
         let env = Arc::new(ManualEnv::at("2026-01-01T00:00:00.000Z".parse().unwrap()));
         let ctx = Ctx::new(env.clone(), TenantId::new(&*env), Actor::system("test"));
-        let mut store = MemoryStore::default();
+        let mut store = MemoryStore::new(&ctx.tenant);
         let pat = |scope: &str| PatPolicy { max_days: Some(30), allowed_scopes: Some(vec![scope.into()]) };
         let limited = SignInPolicy { pat: Some(pat("read:profile")), ..SignInPolicy::default() };
         assert_eq!(check_policy(&limited), Ok(()));

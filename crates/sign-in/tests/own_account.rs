@@ -12,12 +12,13 @@ use kernel::{Actor, Ctx, Env, ManualEnv, Secret, TenantId};
 use serde_json::json;
 use sessions::{Grace, GraceAct, GraceKind, Method, NewSession, Session, Standing};
 use sign_in::{
-    Error, FactorName, MemoryStore, StepUpAnswer, TotpKeys, Verifiers, app_enrolment,
+    Error, FactorName, MemoryStore, StepUpAnswer, TotpKeys, Verifiers, app_enrolment, change_policy,
+    check_policy,
     enrolment::{Enrolling, EnrolmentGround, has_grace_to_remove},
     lock_account,
     own_password::{self, CurrentPassword, PasswordReplacement, needs_step_up},
     passkey_enrolment::{self, RegistrationAnswer},
-    pats, policy, recovery_codes,
+    pats, recovery_codes,
 };
 use tokens::pat::NewPat;
 
@@ -54,7 +55,7 @@ impl Desk {
     async fn new() -> Self {
         let env = Arc::new(ManualEnv::at("2026-01-01T00:00:00.000Z".parse().unwrap()));
         let ctx = Ctx::new(env.clone(), TenantId::new(&*env), Actor::system("test"));
-        let mut store = MemoryStore::default();
+        let mut store = MemoryStore::new(&ctx.tenant);
         let new =
             NewPerson { email: "ada@example.com".parse().unwrap(), role: Role::Member, display_name: None };
         let user = directory::create_person(&ctx, &mut store, new).await.unwrap().id;
@@ -265,14 +266,14 @@ async fn policy_without_pat_settings_keeps_them() {
     let mut desk = Desk::new().await;
     let pat = PatPolicy { allowed_scopes: Some(vec!["read:profile".into()]), max_days: None };
     let first = SignInPolicy { pat: Some(pat.clone()), ..SignInPolicy::default() };
-    policy::check(&first).unwrap();
-    let (_, events) = policy::change(&desk.ctx, &mut desk.store, first).await.unwrap().into_parts();
+    check_policy(&first).unwrap();
+    let (_, events) = change_policy(&desk.ctx, &mut desk.store, first).await.unwrap().into_parts();
     assert_eq!(events.len(), 1);
     let second = SignInPolicy { sign_in_mode: SignInMode::SsoAllowed, ..SignInPolicy::default() };
-    let (second, events) = policy::change(&desk.ctx, &mut desk.store, second).await.unwrap().into_parts();
+    let (second, events) = change_policy(&desk.ctx, &mut desk.store, second).await.unwrap().into_parts();
     assert_eq!(second.pat, Some(pat));
     assert!(events.len() <= 1);
-    let (_, events) = policy::change(&desk.ctx, &mut desk.store, second).await.unwrap().into_parts();
+    let (_, events) = change_policy(&desk.ctx, &mut desk.store, second).await.unwrap().into_parts();
     assert!(events.is_empty(), "nothing changed");
 }
 
@@ -280,7 +281,7 @@ async fn policy_without_pat_settings_keeps_them() {
 fn unknown_scope_of_a_policy_is_named_by_its_path() {
     let pat = PatPolicy { allowed_scopes: Some(vec!["read:profile".into(), "x".into()]), max_days: None };
     let policy = SignInPolicy { pat: Some(pat), ..SignInPolicy::default() };
-    let problem = policy::check(&policy).unwrap_err();
+    let problem = check_policy(&policy).unwrap_err();
     assert!(problem.starts_with("pat.allowedScopes[1]: "), "{problem}");
 }
 

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use audit::{
-    AuditStore, Audited, Entry, Event, Filter, ListedEntry, MemoryAuditLog, Position, Unaudited,
+    AuditStore, Audited, Entry, Event, Exported, Filter, ListedEntry, MemoryAuditLog, Position, Unaudited,
     events::{
         pats::PatRevoked,
         users::{UserDeactivated, UserUpdated},
@@ -17,7 +17,7 @@ use proptest::{
     strategy::ValueTree,
     test_runner::{Config, TestRunner},
 };
-use store::{ExportOutcome, Exported, Tx};
+use store::{ExportOutcome, Tx};
 
 use crate::support::{World, on_both};
 

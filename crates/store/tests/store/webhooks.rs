@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use ::webhooks::{
-    Attempt, AttemptError, Batch, DisabledReason, Key, Lease, LeaseOutcome, NextAttempt, Outcome, Queue,
-    Report, SecretKeys, Subscription, SubscriptionId, client::AddressGuard,
+    Attempt, AttemptError, Batch, DeliveryStatus, DisabledReason, Key, Lease, LeaseOutcome, NextAttempt,
+    Outcome, Queue, Report, SecretKeys, Subscription, SubscriptionId, client::AddressGuard,
 };
 use audit::{Audited, Unaudited};
 use kernel::{Ctx, Id, MasterKeys, Secret, StoreError, Timestamp};

@@ -6,7 +6,7 @@ pub(crate) mod refresh;
 pub(crate) mod rotate_certificate;
 pub(crate) mod shown;
 
-use actix_web::{delete, get, post, put};
+use actix_web::{HttpResponse, delete, get, post, put};
 use credentials::{SignInMode, SignInStore};
 use kernel::Ctx;
 use saml_sp::{
@@ -48,8 +48,11 @@ pub(crate) async fn found(tx: &mut Tx, id: &ProviderId) -> Result<(Provider, Ten
 }
 
 /// Responds with an SSO connection.
-fn provider_answer<P: Permission>(call: &Call<P>, (provider, tenant): &(Provider, TenantSetup)) -> Answer {
-    Ok(answer(&ShownProvider::of(&call.site.pipeline.base_url, provider, tenant, call.ctx().now)))
+fn provider_answer<P: Permission>(
+    call: &Call<P>,
+    (provider, tenant): &(Provider, TenantSetup),
+) -> HttpResponse {
+    answer(&ShownProvider::of(&call.site.pipeline.base_url, provider, tenant, call.ctx().now))
 }
 
 /// List SSO connections
@@ -104,7 +107,7 @@ pub(crate) async fn create_saml_provider(
         let tenant = sso::tenant_setup(tx).await?;
         Ok::<_, Problem>(created.map(|provider| (provider, tenant)).with(spending.events()?))
     };
-    provider_answer(&call, &Box::pin(call.write(work)).await?)
+    Ok(provider_answer(&call, &Box::pin(call.write(work)).await?))
 }
 
 /// Get an SSO connection
@@ -115,7 +118,7 @@ pub(crate) async fn create_saml_provider(
 #[get("/api/settings/saml-providers/{id}")]
 pub(crate) async fn get_saml_provider(call: Call<Administer>) -> Answer {
     let id = call.id()?;
-    provider_answer(&call, &call.read(async move |_: &Ctx, tx: &mut Tx| found(tx, &id).await).await?)
+    Ok(provider_answer(&call, &call.read(async move |_: &Ctx, tx: &mut Tx| found(tx, &id).await).await?))
 }
 
 /// Replace an SSO connection
@@ -162,7 +165,7 @@ pub(crate) async fn put_saml_provider(
         let tenant = sso::tenant_setup(tx).await?;
         Ok::<_, Problem>(replaced.map(|provider| (provider, tenant)).with(spending.events()?))
     };
-    provider_answer(&call, &Box::pin(call.write(work)).await?)
+    Ok(provider_answer(&call, &Box::pin(call.write(work)).await?))
 }
 
 /// Remove an SSO connection

@@ -46,5 +46,5 @@ pub(crate) async fn refresh_saml_provider(call: Call<AdministerInPerson>) -> Ans
         let tenant = sso::tenant_setup(tx).await?;
         Ok::<_, Problem>(refreshed.map(|refreshed| (refreshed.provider, tenant)))
     };
-    provider_answer(&call, &call.write(work).await?)
+    Ok(provider_answer(&call, &call.write(work).await?))
 }

@@ -46,7 +46,7 @@ pub(crate) async fn rotate_saml_certificate(
         let tenant = sso::tenant_setup(tx).await?;
         Ok::<_, Problem>(rotated.map(|provider| (provider, tenant)).with(spending.events()?))
     };
-    provider_answer(&call, &call.write(work).await?)
+    Ok(provider_answer(&call, &call.write(work).await?))
 }
 
 /// Complete the rotation of the certificate
@@ -73,5 +73,5 @@ pub(crate) async fn complete_saml_rotation(
         let tenant = sso::tenant_setup(tx).await?;
         Ok::<_, Problem>(rotated.map(|provider| (provider, tenant)).with(spending.events()?))
     };
-    provider_answer(&call, &call.write(work).await?)
+    Ok(provider_answer(&call, &call.write(work).await?))
 }
