@@ -76,7 +76,7 @@ impl Step {
 
 /// Defines each reason with its step and code in one place.
 macro_rules! reasons {
-    ($($step:ident { $($(#[$doc:meta])+ $name:ident $word:literal,)+ })+) => {
+    ($($step:ident { $($(#[$doc:meta])+ $name:ident $word:tt,)+ })+) => {
         /// The exact reason for a rejection.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
         #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
