@@ -30,15 +30,13 @@ use crate::{
 };
 use crate::{
     config::{Role, Settings},
-    dns::Dns,
-    logs,
     mail::Mail,
     pages,
     trust_anchors::TrustAnchors,
 };
 use gate::{
     keys::Keys,
-    meter,
+    logs, meter,
     operations::{OperationMode, Routes},
     pipeline::{Pipeline, PipelineSettings},
     server::{Listener, Server, Service},
@@ -252,7 +250,7 @@ fn site(
         mail: Mail::new(settings, &base_url).map_err(io::Error::other)?,
         audit: AuditLogs::new(settings),
         makers,
-        dns: Dns::new(settings.dns_servers.clone()),
+        dns: saml_sp::DnsTxt::new(settings.dns_servers.clone()),
         saml: Saml::new(settings.return_origins.clone()),
         pipeline: web::Data::new(pipeline(settings, base_url, keys, watched, limit, &documents)?),
         documents,

@@ -4,7 +4,8 @@
 //! limits, authenticates the caller and answers errors with a [`errors::Problem`]. A handler names the permission
 //! that it needs as a parameter, [`access::Access`], which is the only way to the data.
 //!
-//! This crate knows no endpoint, page or setting: routes and keys are passed in.
+//! This crate knows no endpoint, page or setting: routes and keys are passed in. [`logs`] starts the log, and
+//! [`description`] completes an API description with the responses that the pipeline adds.
 
 pub mod access;
 pub mod bodies;
@@ -13,6 +14,7 @@ pub mod caller;
 pub mod connections;
 pub mod cookies;
 pub mod counters;
+pub mod description;
 pub mod document;
 pub mod errors;
 pub mod event_tally;
@@ -24,11 +26,13 @@ pub mod keys;
 pub mod last_uses;
 pub mod load;
 pub mod locations;
+pub mod logs;
 pub mod meter;
 pub mod metric;
 pub mod middleware;
 pub mod network;
 pub mod operations;
+pub mod paging;
 pub mod pending_responses;
 pub mod permissions;
 pub mod pipeline;

@@ -17,6 +17,8 @@ mod change;
 pub mod conformance;
 mod connection_test;
 mod decrypt;
+#[cfg(feature = "dns")]
+mod dns;
 mod dns_record;
 mod domain;
 mod domain_use;
@@ -48,6 +50,8 @@ mod xml;
 pub use certificate::{Certificate, Certificates};
 pub use change::{New, complete_rotation, create, remove, replace, start_rotation};
 pub use connection_test::{ConnectionTest, ConnectionTestId, TestStatus, test_of_request, waiting_test};
+#[cfg(feature = "dns")]
+pub use dns::{DnsTxt, NoDnsAnswer};
 pub use domain::{EmailDomain, Method, ParseEmailDomainError, VerifiedDomain};
 pub use domain_use::{DomainUse, domain_uses};
 pub use error::{CertificateError, DomainError, MetadataError, ProviderError};

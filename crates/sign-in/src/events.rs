@@ -4,7 +4,7 @@ use audit::{
     Audited, Event,
     events::{
         sign_in::{SessionRenewed, SessionRevoked, SessionsRevoked, SignInNewDevice, SignInSucceeded},
-        users::{UserDeactivated, UserReactivated, UserRoleChanged, UserUpdated},
+        users::{self, UserRoleChanged, UserUpdated},
     },
 };
 use credentials::{FactorStore, OriginHistory, SignInStore};
@@ -38,11 +38,8 @@ pub fn account_changes(before: &Person, after: &Person) -> Vec<Event> {
     if before.break_glass != after.break_glass {
         events.push(Event::new(id, &UserUpdated { changed: vec!["breakGlass".into()] }));
     }
-    match (before.active, after.active) {
-        (true, false) => events.push(Event::new(id, &UserDeactivated {})),
-        (false, true) => events.push(Event::new(id, &UserReactivated {})),
-        _ => {}
-    }
+    let activation = (before.active != after.active).then_some(after.active);
+    events.extend(users::changes(id, &[], activation));
     events
 }
 

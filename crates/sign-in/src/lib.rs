@@ -80,7 +80,7 @@ pub use self::{
     outcome::{Attempt, Outcome},
     passkey::{PasskeyChallenge, PasskeyProof, with_passkey},
     password::with_password,
-    policy::{change_policy, check_policy},
+    policy::{change_network_policy, change_policy, check_policy},
     second_factor::{SecondFactor, continue_session, find_ticket, resume, with_second_factor},
     session::StartedSession,
     state::{Requirements, State, Step, check_mode, next},

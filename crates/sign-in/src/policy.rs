@@ -1,8 +1,12 @@
-//! Changes of a tenant's sign-in policy.
+//! Changes of a tenant's sign-in policy and network policy.
 
-use audit::{Audited, Event, Unaudited, events::policies::SignInPolicyChanged};
+use audit::{
+    Audited, Event, Unaudited,
+    events::policies::{NetworkPolicyChanged, SignInPolicyChanged},
+};
 use credentials::{SignInPolicy, SignInStore};
 use kernel::{Ctx, StoreResult};
+use netpolicy::{Editor, NetworkPolicyStore, Settings};
 
 /// Checks a policy, including the names of its scopes. The error begins with the JSON path.
 pub fn check_policy(policy: &SignInPolicy) -> Result<(), String> {
@@ -29,6 +33,21 @@ pub async fn change_policy<S: SignInStore>(
     store.set_sign_in_policy(&policy).await?;
     let event = Event::new(ctx.tenant.as_str(), &SignInPolicyChanged { changed });
     Ok(Audited::new(policy, event))
+}
+
+/// Saves the settings of the tenant's network policy. The rules stay.
+pub async fn change_network_policy<S: NetworkPolicyStore>(
+    ctx: &Ctx,
+    store: &mut S,
+    by: Editor,
+    settings: Settings,
+) -> Result<Audited<Settings>, netpolicy::Error> {
+    let before = netpolicy::set(store, by, settings).await?;
+    let changed: Vec<_> = settings.changed_from(&before).into_iter().map(str::to_owned).collect();
+    if changed.is_empty() {
+        return Ok(Audited::without(settings, Unaudited::NothingChanged));
+    }
+    Ok(Audited::new(settings, Event::new(ctx.tenant.as_str(), &NetworkPolicyChanged { changed })))
 }
 
 #[cfg(test)]

@@ -44,6 +44,7 @@ mod webhooks;
 pub use self::across::Across;
 pub use self::audit::export::{Export, ExportOutcome};
 pub use self::audit::seal_queue::AuditLogQueue;
+pub use self::audit::unsealed::UnsealedEntries;
 pub use self::authentication::credential::CredentialAtCommit;
 pub use self::authentication::holder::Holder;
 pub use self::authentication::last_use::{CredentialType, LastUse};

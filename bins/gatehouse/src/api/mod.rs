@@ -7,7 +7,6 @@ pub(crate) mod developers;
 pub(crate) mod documents;
 mod me;
 pub(crate) mod openapi;
-mod paging;
 mod people;
 pub(crate) mod query;
 pub(crate) mod saml;
@@ -19,7 +18,7 @@ use utoipa_actix_web::service_config::ServiceConfig;
 
 pub(crate) use self::{
     attestation::known_as,
-    settings::{ShownProvider, change_network_policy, impact_of},
+    settings::{ShownProvider, impact_of},
 };
 pub(crate) use self::{
     call::{Answer, Call},

@@ -12,12 +12,12 @@ use utoipa_actix_web::service_config::ServiceConfig;
 use super::{
     me::{NewPhone, Patched, phone_numbers},
     openapi::values,
-    paging::{Page, PageQuery},
 };
 use crate::api::{Answer, Call};
 use gate::{
     body::{Json, answer},
     errors::Problem,
+    paging::{Page, PageQuery},
     permissions::{Permission, ReadPeople, WritePeople},
 };
 
@@ -106,9 +106,10 @@ pub(crate) async fn page<P: Permission>(
     call: &Call<P>,
     query: &Page,
 ) -> Result<(Vec<Person>, Option<String>), Problem> {
-    let (after, limit) = (query.after::<UserId>(&call.site, call.tenant())?, query.limit());
+    let (after, limit) = (query.after::<UserId>(&call.site.pipeline.keys, call.tenant())?, query.limit());
     let work = async move |_: &Ctx, tx: &mut Tx| tx.people(after.as_ref(), limit + 1).await;
-    Ok(query.cut(&call.site, call.tenant(), call.read(work).await?, |person| person.id.as_str()))
+    Ok(query
+        .cut(&call.site.pipeline.keys, call.tenant(), call.read(work).await?, |person| person.id.as_str()))
 }
 
 /// Get a user of the tenant

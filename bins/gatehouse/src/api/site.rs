@@ -8,7 +8,7 @@ use sign_in::Verifiers;
 
 use super::{auth::Auth, documents::Documents, saml::Saml, settings::AuditLogs};
 use crate::workers::deliveries::Webhooks;
-use crate::{dns::Dns, mail::Mail, trust_anchors::TrustAnchors};
+use crate::{mail::Mail, trust_anchors::TrustAnchors};
 
 /// Shared state of the routes on all HTTP worker threads, by area.
 pub(crate) struct Site {
@@ -25,7 +25,7 @@ pub(crate) struct Site {
     pub(crate) audit: AuditLogs,
     /// Trust anchors for the attestation of authenticator models.
     pub(crate) makers: Arc<TrustAnchors>,
-    pub(crate) dns: Dns,
+    pub(crate) dns: saml_sp::DnsTxt,
     pub(crate) documents: Documents,
 }
 

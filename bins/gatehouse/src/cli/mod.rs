@@ -150,7 +150,7 @@ async fn run(cli: Cli) -> Result<Option<Report>> {
         serve::run(raw, arguments, cli.config.as_deref(), env).await?;
         return Ok(None);
     }
-    crate::logs::command();
+    gate::logs::command();
     if let Command::Webhooks(command) = cli.command {
         webhooks::run(command, &Operator::open(&mut raw, env).await?, cli.json).await?;
         return Ok(None);

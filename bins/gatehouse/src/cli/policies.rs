@@ -7,11 +7,10 @@ use credentials::{SignInPolicy, SignInStore};
 use kernel::{Ctx, StoreError};
 use netpolicy::{Editor, Mode, NetworkPolicyStore, Settings};
 use serde_json::json;
-use sign_in::{change_policy, check_policy, missing_to_sign_in};
+use sign_in::{change_network_policy, change_policy, check_policy, missing_to_sign_in};
 use store::Tx;
 
 use super::{operator::Operator, report::Report, report::Result};
-use crate::api::change_network_policy;
 
 #[derive(Subcommand)]
 pub(crate) enum Command {

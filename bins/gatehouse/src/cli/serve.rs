@@ -6,7 +6,8 @@ use kernel::Env;
 use store::{DatabaseUrl, Store};
 
 use super::{operator::make_data_dir, report::Result};
-use crate::{config::Raw, key_files, logs, secrets, server};
+use crate::{config::Raw, key_files, secrets, server};
+use gate::logs;
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {

@@ -28,20 +28,11 @@ pub use self::{
     keys::{FILE_VARIABLE, KEYS, Key, PREFIX, SECRETS},
     raw::{Raw, Source},
 };
-pub use gate::tls::TlsFiles;
+pub use gate::{logs::LogFormat, tls::TlsFiles};
 
 /// Default of `scim_rates`.
 const SCIM_RATES: [NonZeroU32; 3] =
     [NonZeroU32::new(25).unwrap(), NonZeroU32::new(100).unwrap(), NonZeroU32::new(400).unwrap()];
-
-/// Format of the log.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LogFormat {
-    /// One JSON object per line.
-    Json,
-    /// Coloured text for terminals.
-    Pretty,
-}
 
 /// Role of an instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -350,18 +341,6 @@ impl Raw {
 fn numbers<T: FromStr, const N: usize>(text: &str) -> Option<[T; N]> {
     let numbers: Result<Vec<T>, _> = text.split(',').map(|word| word.trim().parse()).collect();
     numbers.ok()?.try_into().ok()
-}
-
-impl FromStr for LogFormat {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, &'static str> {
-        match text {
-            "json" => Ok(Self::Json),
-            "pretty" => Ok(Self::Pretty),
-            _ => Err("write json or pretty"),
-        }
-    }
 }
 
 #[cfg(test)]

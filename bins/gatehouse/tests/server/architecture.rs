@@ -172,8 +172,8 @@ fn nothing_depends_on_libpq_and_only_saml_on_openssl() {
     for absent in ["pq-sys", "native-tls", "aws-lc-sys"] {
         assert!(!whole.contains(absent), "{absent}");
     }
-    // libxmlsec1 requires it.
+    // libxmlsec1 requires it. `sign-in` signs users in with SAML responses.
     let brings: Vec<_> =
         metadata.ours.iter().filter(|name| metadata.tree(name).contains("openssl-sys")).collect();
-    assert_eq!(brings, ["gate", "gatehouse", "saml-sp", "store"]);
+    assert_eq!(brings, ["gate", "gatehouse", "saml-sp", "sign-in", "store"]);
 }

@@ -1,6 +1,7 @@
 //! Users.
 
 use super::define::{BY_ANOTHER_USER, USER, events};
+use crate::Event;
 
 events! {
     /// A user was created.
@@ -37,4 +38,13 @@ events! {
         /// `ADMIN` or `MEMBER`.
         to: &'static str = "ADMIN",
     }
+}
+
+/// Returns the events of a changed user: of the attributes, and of the activation if it changed.
+pub fn changes(id: &str, changed: &[String], activation: Option<bool>) -> Vec<Event> {
+    let updated = (!changed.is_empty()).then(|| Event::new(id, &UserUpdated { changed: changed.to_vec() }));
+    let activation = activation.map(|active| {
+        if active { Event::new(id, &UserReactivated {}) } else { Event::new(id, &UserDeactivated {}) }
+    });
+    updated.into_iter().chain(activation).collect()
 }

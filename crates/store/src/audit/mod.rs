@@ -9,4 +9,5 @@ pub(crate) mod query;
 pub(crate) mod retention;
 pub(crate) mod seal_queue;
 pub(crate) mod triggers;
+pub(crate) mod unsealed;
 pub(crate) mod verify;

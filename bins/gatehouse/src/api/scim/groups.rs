@@ -1,7 +1,10 @@
 //! `/Groups`
 
 use actix_web::{HttpRequest, HttpResponse, delete, get, http::StatusCode, patch, post, put};
-use audit::{Audited, Event};
+use audit::{
+    Audited, Event,
+    events::groups::{GroupCreated, GroupDeleted, changes, membership_changes},
+};
 use kernel::{Ctx, GroupId, UserId};
 use scim_core::{
     Error, Group, GroupDraft, Params, Patch, Projection,
@@ -18,7 +21,6 @@ use super::{
     shapes::{ScimGroup, ScimGroupBody, ScimGroupList, ScimPatch, ScimSearch},
 };
 use crate::api::{Call, Site};
-use crate::events;
 use gate::{
     body::ScimJson,
     permissions::{ScimRead, ScimWrite},
@@ -107,7 +109,9 @@ async fn create_group(call: Call<ScimWrite>, body: ScimJson) -> Answer {
     let wants = projection.wants("members");
     let created = call.write_large(async move |ctx, tx| {
         let created = groups::create(ctx, tx, draft).await?;
-        let events = events::group_created(&created);
+        let (id, joined) = (created.group.id.as_str(), &created.members.joined);
+        let mut events = vec![Event::new(id, &GroupCreated { members: joined.len() })];
+        events.extend(membership_changes(id, joined, &[]));
         with_members(tx, created.group, wants, events).await
     });
     let (group, members) = created.await?;
@@ -188,7 +192,8 @@ async fn change_group(
     let wants = projection.wants("members");
     let changed = call.write_large(async move |ctx: &Ctx, tx: &mut Tx| {
         let changed = change(ctx, tx).await?;
-        let events = events::group_changed(&changed);
+        let (id, members) = (changed.group.id.as_str(), &changed.members);
+        let events = changes(id, &changed.changed, &members.joined, &members.left);
         with_members(tx, changed.group, wants, events).await
     });
     let (group, members) = changed.await?;
@@ -204,7 +209,7 @@ async fn delete_group(call: Call<ScimWrite>) -> Answer {
     let id: GroupId = resource_id(&call)?;
     let deleted = call.write_large(async move |_, tx| {
         let group = groups::delete(tx, &id).await?;
-        Ok::<_, Error>(Audited::new((), events::group_deleted(&group)))
+        Ok::<_, Error>(Audited::new((), Event::new(group.id.as_str(), &GroupDeleted {})))
     });
     deleted.await?;
     Ok(no_content())

@@ -1,7 +1,11 @@
 //! `/Users`
 
 use actix_web::{HttpResponse, delete, get, http::StatusCode, patch, post, put};
-use audit::{Audited, Unaudited};
+use audit::{
+    Audited, Event, Unaudited,
+    events::users::{UserCreated, UserDeleted, changes},
+};
+use directory::Role;
 use kernel::{Ctx, UserId};
 use scim_core::{
     Error, OnExisting, Params, Patch, User, UserDraft,
@@ -18,7 +22,6 @@ use super::{
     shapes::{ScimPatch, ScimSearch, ScimUser, ScimUserBody, ScimUserList},
 };
 use crate::api::Call;
-use crate::events;
 use gate::{
     body::ScimJson,
     permissions::{Permission, ScimRead, ScimWrite},
@@ -123,8 +126,9 @@ async fn create_user(call: Call<ScimWrite>, body: ScimJson) -> Answer {
         let created = users::create(ctx, tx, draft, on_existing).await?;
         Ok::<_, Error>(match &created {
             CreatedUser::New(user) => {
-                let event = events::user_created(user);
-                Audited::new(created, event)
+                let (id, fields) = (user.id.to_string(), user.fields());
+                let data = UserCreated { active: user.active, role: Role::Member.as_str(), fields };
+                Audited::new(created, Event::new(id, &data))
             }
             CreatedUser::Existing(_) => Audited::without(created, Unaudited::NothingChanged),
         })
@@ -199,7 +203,7 @@ async fn change_user(
 ) -> Answer {
     let changed = call.write(async move |ctx: &Ctx, tx: &mut Tx| {
         let changed = change(ctx, tx).await?;
-        let events = events::user_changed(&changed);
+        let events = changes(changed.user.id.as_str(), &changed.changed, changed.activation);
         Ok::<_, Error>(Audited::of_changes(changed.user, events))
     });
     Ok(user_answer(StatusCode::OK, changed.await?, call))
@@ -215,7 +219,7 @@ async fn delete_user(call: Call<ScimWrite>) -> Answer {
     let id: UserId = resource_id(&call)?;
     let deleted = call.write(async move |ctx, tx| {
         let user = users::delete(ctx, tx, &id).await?;
-        Ok::<_, Error>(Audited::new((), events::user_deleted(&user)))
+        Ok::<_, Error>(Audited::new((), Event::new(user.id.as_str(), &UserDeleted {})))
     });
     deleted.await?;
     Ok(no_content())

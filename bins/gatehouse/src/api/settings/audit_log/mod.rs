@@ -11,8 +11,13 @@ use kernel::Ctx;
 use store::{Cost, Tx};
 use utoipa::IntoParams;
 
-use crate::api::{Answer, Call, openapi::values, paging::Page, query::query};
-use gate::{body::answer, errors::Problem, permissions::Administer};
+use crate::api::{Answer, Call, openapi::values, query::query};
+use gate::{
+    body::answer,
+    errors::Problem,
+    paging::{Page, PageQuery},
+    permissions::Administer,
+};
 
 /// Reads the filter and its parameters' names from the query.
 pub(crate) fn filter(request: &HttpRequest) -> Result<(Filter, Vec<String>), Problem> {
@@ -43,7 +48,7 @@ struct OrderQuery {
 /// follows it misses nothing.
 #[utoipa::path(
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
-    params(FilterParameters, OrderQuery, crate::api::paging::PageQuery),
+    params(FilterParameters, OrderQuery, PageQuery),
     responses(
         (status = 200, description = "A page of audit entries.", body = AuditPage),
         (status = 400, description = "INVALID_CURSOR, or a parameter is malformed."),
@@ -53,7 +58,7 @@ struct OrderQuery {
 pub(crate) async fn get_audit_log(call: Call<Administer>, page: Page) -> Answer {
     let (filter, _) = filter(&call.request)?;
     let limit = usize::try_from(page.limit()).unwrap_or(usize::MAX);
-    let cursor = page.opened(&call.site, call.tenant())?;
+    let cursor = page.opened(&call.site.pipeline.keys, call.tenant())?;
     let search = Search::new(filter, order(&call.request)?, cursor)?;
     let cost = if search.is_indexed() { Cost::Indexed } else { Cost::Scan };
     let find = async move |_: &Ctx, tx: &mut Tx| search.page(tx, limit).await;

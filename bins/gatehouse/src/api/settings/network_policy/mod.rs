@@ -4,12 +4,12 @@ pub(crate) mod impact;
 pub(crate) mod rules;
 
 use actix_web::{HttpRequest, get, post, put};
-use audit::{Audited, Event, Unaudited, events::policies::NetworkPolicyChanged};
 use kernel::Ctx;
 use netpolicy::{
     AddressTest, Editor, Enforcement, Mode, NetworkPolicyStore, Rule, Settings, TestedAddresses,
 };
 use serde::{Deserialize, Serialize};
+use sign_in::change_network_policy;
 use store::Tx;
 use utoipa::ToSchema;
 
@@ -118,27 +118,12 @@ pub(crate) async fn put_network_policy(
     let settings = Settings { mode, enforcement, admin_bypass };
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let spending = proof.lock_and_consume(ctx, tx).await?;
-        let changed = change(ctx, tx, by, settings).await?;
+        let changed = change_network_policy(ctx, tx, by, settings).await?;
         let rules = tx.network_rules().await?;
         Ok::<_, Problem>(changed.with(spending.events()?).map(|settings| (settings, rules)))
     };
     let (settings, rules) = call.write(work).await?;
     Ok(answer(&ShownPolicy::new(settings, Some(rules))))
-}
-
-/// Saves the settings and returns the audit event of the changed ones.
-pub(crate) async fn change(
-    ctx: &Ctx,
-    tx: &mut Tx,
-    by: Editor,
-    settings: Settings,
-) -> Result<Audited<Settings>, netpolicy::Error> {
-    let before = netpolicy::set(tx, by, settings).await?;
-    let changed: Vec<_> = settings.changed_from(&before).into_iter().map(str::to_owned).collect();
-    if changed.is_empty() {
-        return Ok(Audited::without(settings, Unaudited::NothingChanged));
-    }
-    Ok(Audited::new(settings, Event::new(ctx.tenant.as_str(), &NetworkPolicyChanged { changed })))
 }
 
 /// Test addresses against the network policy

@@ -20,18 +20,13 @@ use utoipa::ToSchema;
 
 use self::act::act_on;
 use crate::{
-    api::{
-        Answer, Call,
-        me::factors::Deleted,
-        openapi::values,
-        paging::{Page, PageQuery},
-        people::page,
-    },
+    api::{Answer, Call, me::factors::Deleted, openapi::values, people::page},
     people,
 };
 use gate::{
     body::{Json, answer},
     errors::Problem,
+    paging::{Page, PageQuery},
     permissions::{Administer, AdministerInPerson},
     step_up::{ConsumedStepUp, OptionalStepUp, StepUp, UserAdminChange},
 };

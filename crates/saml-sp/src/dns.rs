@@ -11,8 +11,9 @@ use hickory_resolver::{
     net::{NetError, runtime::TokioRuntimeProvider},
     proto::rr::{Name, RData},
 };
-use saml_sp::EmailDomain;
 use tokio::time::timeout;
+
+use crate::EmailDomain;
 
 /// Time limit of a lookup with all its attempts.
 const TIME_LIMIT: Duration = Duration::from_secs(5);
@@ -24,22 +25,23 @@ const MAX_RECORDS: usize = 100;
 /// The DNS gave no usable answer. The log has the details.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("no DNS server answered")]
-pub(crate) struct Unavailable;
+pub struct NoDnsAnswer;
 
 /// Looks up TXT records. Nothing is cached, so that a record that was just added is found.
 #[derive(Debug, Clone)]
-pub(crate) struct Dns {
+pub struct DnsTxt {
     /// DNS servers; if empty, those of the system at the time of the lookup.
     servers: Vec<SocketAddr>,
 }
 
-impl Dns {
-    pub(crate) fn new(servers: Vec<SocketAddr>) -> Self {
+impl DnsTxt {
+    /// Creates a resolver that asks these servers, or the system's if there are none.
+    pub fn new(servers: Vec<SocketAddr>) -> Self {
         Self { servers }
     }
 
     /// Returns the TXT records of a domain; none if the name does not exist.
-    pub(crate) async fn proofs(&self, domain: &EmailDomain) -> Result<Vec<String>, Unavailable> {
+    pub async fn proofs(&self, domain: &EmailDomain) -> Result<Vec<String>, NoDnsAnswer> {
         let name = domain.record_name();
         let started = Instant::now();
         let found = match timeout(TIME_LIMIT, self.texts(&name)).await {
@@ -54,7 +56,7 @@ impl Dns {
             }
             Err(error) => {
                 tracing::warn!(%error, name, millis, "no DNS server answered");
-                Err(Unavailable)
+                Err(NoDnsAnswer)
             }
         }
     }
@@ -132,8 +134,8 @@ mod tests {
         address
     }
 
-    async fn query(address: SocketAddr) -> Result<Vec<String>, Unavailable> {
-        Dns::new(vec![address]).proofs(&"corp.example".parse().unwrap()).await
+    async fn query(address: SocketAddr) -> Result<Vec<String>, NoDnsAnswer> {
+        DnsTxt::new(vec![address]).proofs(&"corp.example".parse().unwrap()).await
     }
 
     #[tokio::test]
@@ -148,15 +150,15 @@ mod tests {
     async fn missing_name_has_no_records_and_server_failure_is_an_error() {
         assert_eq!(query(server(3, &[])).await, Ok(Vec::new()));
         assert_eq!(query(server(0, &[])).await, Ok(Vec::new()));
-        assert_eq!(query(server(2, &[])).await, Err(Unavailable));
-        assert_eq!(query(server(5, &[])).await, Err(Unavailable));
+        assert_eq!(query(server(2, &[])).await, Err(NoDnsAnswer));
+        assert_eq!(query(server(5, &[])).await, Err(NoDnsAnswer));
     }
 
     #[tokio::test]
     async fn lookup_of_silent_server_times_out() {
         let silent = UdpSocket::bind("127.0.0.1:0").unwrap();
         let started = Instant::now();
-        assert_eq!(query(silent.local_addr().unwrap()).await, Err(Unavailable));
+        assert_eq!(query(silent.local_addr().unwrap()).await, Err(NoDnsAnswer));
         assert!(started.elapsed() < TIME_LIMIT + Duration::from_secs(1));
     }
 }

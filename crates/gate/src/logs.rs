@@ -1,6 +1,9 @@
 //! Logging to standard error, one line per event. Standard output is reserved for the output of commands.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::{
+    str::FromStr,
+    sync::atomic::{AtomicBool, Ordering},
+};
 
 use tracing::{Level, level_filters::LevelFilter};
 use tracing_subscriber::{
@@ -9,14 +12,34 @@ use tracing_subscriber::{
     util::SubscriberInitExt,
 };
 
-use crate::config::LogFormat;
+/// Format of the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogFormat {
+    /// One JSON object per line.
+    Json,
+    /// Coloured text for terminals.
+    Pretty,
+}
 
-/// Our own crates, which use the configured level. Libraries log at `info` at most, because below it some of them log
+impl FromStr for LogFormat {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, &'static str> {
+        match text {
+            "json" => Ok(Self::Json),
+            "pretty" => Ok(Self::Pretty),
+            _ => Err("write json or pretty"),
+        }
+    }
+}
+
+/// The crates of this server, which use the configured level. Libraries log at `info` at most, because below it some of them log
 /// their input, including the values of SQL parameters.
-const OURS: [&str; 15] = [
+const OURS: [&str; 16] = [
     "gatehouse",
     "gate",
     "store",
+    "sign_in",
     "kernel",
     "directory",
     "credentials",
@@ -62,10 +85,10 @@ fn start(format: LogFormat, level: Level) {
         .with_default(LevelFilter::from_level(libraries))
         .with_target(REQUESTS, LevelFilter::OFF)
         .with_targets(OURS.map(|target| (target, LevelFilter::from_level(level))));
-    let spoken =
+    let unfiltered =
         dynamic_filter_fn(|about, _| !(about.target() == ACCEPTING && CLOSING.load(Ordering::Relaxed)));
     let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
-    let registry = tracing_subscriber::registry().with(levels).with(spoken);
+    let registry = tracing_subscriber::registry().with(levels).with(unfiltered);
     // A second start in the same process, as in tests, keeps the first logger.
     let _started = match format {
         LogFormat::Json => registry.with(lines.json().flatten_event(true)).try_init(),

@@ -9,19 +9,18 @@ use actix_web::{FromRequest, HttpRequest, dev::Payload};
 use kernel::TenantId;
 use utoipa::IntoParams;
 
-use super::Site;
-use gate::errors::Problem;
+use crate::{errors::Problem, keys::Keys};
 
 /// Default page size.
 const USUAL: i64 = 50;
 /// Maximum page size.
 const MOST: i64 = 200;
 
-/// A page that is asked for.
-#[derive(IntoParams)]
+/// The query parameters of a paged list.
+#[derive(Debug, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[expect(dead_code, reason = "describes what Page reads")]
-pub(crate) struct PageQuery {
+pub struct PageQuery {
     /// `nextCursor` of the previous page.
     cursor: Option<String>,
     /// Page size: 50 by default, at most 200.
@@ -30,7 +29,8 @@ pub(crate) struct PageQuery {
 }
 
 /// The cursor and page size of a request.
-pub(crate) struct Page {
+#[derive(Debug)]
+pub struct Page {
     cursor: Option<String>,
     limit: i64,
 }
@@ -58,27 +58,27 @@ impl FromRequest for Page {
 
 impl Page {
     /// Returns the page size.
-    pub(crate) fn limit(&self) -> i64 {
+    pub fn limit(&self) -> i64 {
         self.limit
     }
 
     /// Decrypts the cursor, if there is one. Fails if it was not issued to this tenant.
-    pub(crate) fn opened(&self, site: &Site, tenant: &TenantId) -> Result<Option<&str>, Problem> {
+    pub fn opened(&self, keys: &Keys, tenant: &TenantId) -> Result<Option<&str>, Problem> {
         let Some(cursor) = &self.cursor else { return Ok(None) };
-        site.pipeline.keys.open_cursor(tenant, cursor).map(Some).ok_or_else(Problem::invalid_cursor)
+        keys.open_cursor(tenant, cursor).map(Some).ok_or_else(Problem::invalid_cursor)
     }
 
     /// Returns the last item of the previous page.
-    pub(crate) fn after<T: FromStr>(&self, site: &Site, tenant: &TenantId) -> Result<Option<T>, Problem> {
-        let Some(last) = self.opened(site, tenant)? else { return Ok(None) };
+    pub fn after<T: FromStr>(&self, keys: &Keys, tenant: &TenantId) -> Result<Option<T>, Problem> {
+        let Some(last) = self.opened(keys, tenant)? else { return Ok(None) };
         last.parse().map(Some).map_err(|_| Problem::invalid_cursor())
     }
 
     /// Cuts the results to one page. The caller fetches one more than the limit, which tells whether to return a
     /// cursor.
-    pub(crate) fn cut<T>(
+    pub fn cut<T>(
         &self,
-        site: &Site,
+        keys: &Keys,
         tenant: &TenantId,
         mut found: Vec<T>,
         id: impl Fn(&T) -> &str,
@@ -88,7 +88,7 @@ impl Page {
             return (found, None);
         }
         found.truncate(limit);
-        let cursor = found.last().and_then(|last| site.pipeline.keys.seal_cursor(tenant, id(last)));
+        let cursor = found.last().and_then(|last| keys.seal_cursor(tenant, id(last)));
         (found, cursor)
     }
 }
