@@ -16,8 +16,8 @@ use axum::{
 };
 use kernel::{Actor, Ctx, Env, Secret, SystemEnv, TenantId};
 use saml_sp::{
-    Against, KeptKey, KeyError, KeyPair, New, OtherSide, Provider, ProviderChange, ProviderId, RequestId,
-    RequestPurpose, RequestStore, SealKey, ServiceProvider, memory::MemoryStore,
+    Against, KeyError, KeyPair, New, OtherSide, Provider, ProviderChange, ProviderId, RequestId,
+    RequestPurpose, RequestStore, SealKey, SealedKey, ServiceProvider, memory::MemoryStore,
 };
 
 const BASE: &str = "http://127.0.0.1:8765";
@@ -51,7 +51,7 @@ impl Service {
         let mut store = MemoryStore::new(&tenant);
         let ctx = Ctx::new(env.clone(), tenant.clone(), Actor::system("example"));
         let id = ProviderId::new(&*env, &tenant);
-        let key = KeptKey::generate(&Unsealed, &id, BASE, ctx.now).unwrap();
+        let key = SealedKey::generate(&Unsealed, &id, BASE, ctx.now).unwrap();
         let change = ProviderChange {
             name: "Our identity provider".into(),
             email_domains: vec![domain.into()],

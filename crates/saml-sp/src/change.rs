@@ -6,7 +6,7 @@ use crate::{
     domain::EmailDomain,
     error::ProviderError,
     id::ProviderId,
-    keys::{KeptKey, OurKeys},
+    keys::{OurKeys, SealedKey},
     provider::{MAX_PROVIDERS, Provider, Refresh, Source},
     provider_change::{CheckedChange, ResolvedMetadata},
     refreshing,
@@ -18,7 +18,7 @@ pub struct New {
     /// The id, which the sealed key is bound to.
     pub id: ProviderId,
     /// The key pair that signs requests, generated in advance because that takes hundreds of milliseconds of CPU.
-    pub key: KeptKey,
+    pub key: SealedKey,
     /// The settings.
     pub change: CheckedChange,
     /// The identity provider.
@@ -96,7 +96,7 @@ pub async fn start_rotation(
     ctx: &Ctx,
     store: &mut dyn ProviderStore,
     id: &ProviderId,
-    key: KeptKey,
+    key: SealedKey,
 ) -> Result<Provider, ProviderError> {
     let mut provider = store.provider(id).await?.ok_or(ProviderError::NotFound)?;
     if provider.keys.next.is_some() {

@@ -76,7 +76,7 @@ pub trait SealKey: Send + Sync {
 
 /// One of our keys as stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct KeptKey {
+pub struct SealedKey {
     /// The public certificate.
     pub certificate: Certificate,
     /// The private key, sealed.
@@ -85,7 +85,7 @@ pub struct KeptKey {
     pub since: Timestamp,
 }
 
-impl KeptKey {
+impl SealedKey {
     /// Generates a key for a provider.
     pub fn generate(
         seal: &dyn SealKey,
@@ -109,15 +109,15 @@ impl KeptKey {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OurKeys {
     /// The key that signs and decrypts.
-    pub active: KeptKey,
+    pub active: SealedKey,
     /// The key that signs once the rotation is completed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub next: Option<KeptKey>,
+    pub next: Option<SealedKey>,
 }
 
 impl OurKeys {
     /// Returns all keys, the active one first.
-    pub fn all(&self) -> impl Iterator<Item = &KeptKey> {
+    pub fn all(&self) -> impl Iterator<Item = &SealedKey> {
         std::iter::once(&self.active).chain(&self.next)
     }
 }

@@ -57,7 +57,7 @@ pub use domain_use::{DomainUse, domain_uses};
 pub use error::{CertificateError, DomainError, MetadataError, ProviderError};
 pub use findings::{CertificateStatus, Finding, FindingOutcome, SetupCheck, TenantSetup};
 pub use id::{ParseProviderIdError, ProviderId};
-pub use keys::{KeptKey, KeyError, KeyPair, OurKeys, SealKey};
+pub use keys::{KeyError, KeyPair, OurKeys, SealKey, SealedKey};
 pub use metadata::{IdpMetadata, MAX_METADATA};
 pub use ownership::{
     DomainRecheck, RECHECK_MILLIS, RecheckOutcome, RecordFound, apply_recheck, give_up, own,

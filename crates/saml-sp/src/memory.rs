@@ -41,13 +41,13 @@ struct Tenants {
 #[derive(Default)]
 struct TenantData {
     providers: BTreeMap<ProviderId, Provider>,
-    requests: BTreeMap<RequestId, KeptRequest>,
+    requests: BTreeMap<RequestId, StoredRequest>,
     assertions: BTreeMap<(ProviderId, [u8; 32]), Timestamp>,
     trials: BTreeMap<ConnectionTestId, ConnectionTest>,
     subjects: BTreeMap<(ProviderId, UserId), PinnedSubject>,
 }
 
-struct KeptRequest {
+struct StoredRequest {
     request: Request,
     is_claimed: bool,
 }
@@ -164,7 +164,7 @@ impl ProviderStore for MemoryStore {
 #[async_trait]
 impl RequestStore for MemoryStore {
     async fn insert_request(&mut self, request: &Request) -> StoreResult<()> {
-        let kept = KeptRequest { request: request.clone(), is_claimed: false };
+        let kept = StoredRequest { request: request.clone(), is_claimed: false };
         self.with(|inner| inner.requests.insert(request.id.clone(), kept));
         Ok(())
     }

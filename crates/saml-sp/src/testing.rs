@@ -8,7 +8,7 @@ use crate::{
     certificate::Certificate,
     change::New,
     id::ProviderId,
-    keys::{KeptKey, KeyError, KeyPair, SealKey},
+    keys::{KeyError, KeyPair, SealKey, SealedKey},
     memory::MemoryStore,
     provider_change::{OtherSide, ProviderChange},
 };
@@ -59,8 +59,8 @@ impl World {
         KeyPair::generate("idp", self.now().plus_millis((days - VALID_DAYS) * DAY)).unwrap().certificate
     }
 
-    pub(crate) fn key(&self, id: &ProviderId) -> KeptKey {
-        KeptKey::generate(&Unsealed, id, "https://gate.example.com", self.now()).unwrap()
+    pub(crate) fn key(&self, id: &ProviderId) -> SealedKey {
+        SealedKey::generate(&Unsealed, id, "https://gate.example.com", self.now()).unwrap()
     }
 
     /// Returns the input for creating a provider with these domains.

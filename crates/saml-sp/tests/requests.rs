@@ -4,8 +4,8 @@ use bergshamra::{DsigContext, KeysManager, VerifyResult, keys::loader::load_x509
 use data_encoding::BASE64;
 use kernel::{ManualEnv, TenantId};
 use saml_sp::{
-    AttributeMapping, IdentityProvider, KeptKey, KeyPair, OurKeys, Provider, ProviderId, Refresh,
-    RequestPurpose, ServiceProvider, Source, begin,
+    AttributeMapping, IdentityProvider, KeyPair, OurKeys, Provider, ProviderId, Refresh, RequestPurpose,
+    SealedKey, ServiceProvider, Source, begin,
 };
 
 #[test]
@@ -13,7 +13,7 @@ fn an_independent_verifier_accepts_a_signed_request() {
     let now = "2026-03-01T12:00:00.000Z".parse().unwrap();
     let env = ManualEnv::at(now);
     let pair = KeyPair::generate("requests", now).unwrap();
-    let kept = KeptKey { certificate: pair.certificate.clone(), sealed: "sealed".into(), since: now };
+    let kept = SealedKey { certificate: pair.certificate.clone(), sealed: "sealed".into(), since: now };
     let id = ProviderId::new(&env, &TenantId::new(&env));
     let provider = Provider {
         id: id.clone(),

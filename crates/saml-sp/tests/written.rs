@@ -2,8 +2,8 @@
 
 use kernel::{Env, ManualEnv, Secret, TenantId};
 use saml_sp::{
-    AttributeMapping, IdentityProvider, KeptKey, KeyError, OurKeys, Provider, ProviderId, Refresh,
-    RequestPurpose, SealKey, ServiceProvider, Source,
+    AttributeMapping, IdentityProvider, KeyError, OurKeys, Provider, ProviderId, Refresh, RequestPurpose,
+    SealKey, SealedKey, ServiceProvider, Source,
 };
 
 struct Open;
@@ -24,7 +24,7 @@ fn metadata_names_every_key_for_both_uses() {
     let id = ProviderId::new(&env, &TenantId::new(&env));
     let service = ServiceProvider::of("https://gate.example/", &id);
     assert_eq!(service.acs_url, format!("https://gate.example/api/saml/{id}/acs"));
-    let key = || KeptKey::generate(&Open, &id, &service.entity_id, env.now()).unwrap();
+    let key = || SealedKey::generate(&Open, &id, &service.entity_id, env.now()).unwrap();
     let keys = OurKeys { active: key(), next: Some(key()) };
     let written = service.metadata(&keys, true).unwrap();
     let tree = roxmltree::Document::parse(&written).unwrap();
@@ -69,7 +69,7 @@ fn requests_share_no_guessable_values() {
         force_authn: false,
         authn_contexts: Vec::new(),
         keys: OurKeys {
-            active: KeptKey::generate(&Open, &id, &service.entity_id, env.now()).unwrap(),
+            active: SealedKey::generate(&Open, &id, &service.entity_id, env.now()).unwrap(),
             next: None,
         },
         refresh: Refresh::default(),

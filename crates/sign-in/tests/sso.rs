@@ -9,9 +9,9 @@ use directory::{NewPerson, PeopleStore, Person, Role};
 use kernel::{Actor, Ctx, Env, ManualEnv, Secret, TenantId};
 use netpolicy::{Mode, NetworkPolicyStore, Settings};
 use saml_sp::{
-    Against, BegunLogin, ConnectionTest, ConnectionTestStore, DomainError, DomainRecheck, KeptKey, New,
-    Provider, ProviderChange, ProviderId, Reason, RecordFound, RequestPurpose, RequestStore, ServiceProvider,
-    SubjectStore, TestStatus, begin,
+    Against, BegunLogin, ConnectionTest, ConnectionTestStore, DomainError, DomainRecheck, New, Provider,
+    ProviderChange, ProviderId, Reason, RecordFound, RequestPurpose, RequestStore, SealedKey,
+    ServiceProvider, SubjectStore, TestStatus, begin,
     conformance::identity_provider::{IdentityProvider, Person as Claimed, Unsealed},
     examine,
 };
@@ -56,7 +56,7 @@ impl World {
         let ctx = Ctx::new(env.clone(), tenant.clone(), Actor::system("test"));
         let idp = IdentityProvider::new(ctx.now);
         let id = ProviderId::new(&*env, &tenant);
-        let key = KeptKey::generate(&Unsealed, &id, "https://gate.example", ctx.now).unwrap();
+        let key = SealedKey::generate(&Unsealed, &id, "https://gate.example", ctx.now).unwrap();
         let change = ProviderChange {
             name: "Okta".into(),
             email_domains: vec!["corp.example".into()],
@@ -239,7 +239,7 @@ async fn connection_test_reports_instead_of_signing_in() {
 async fn changes_of_a_connection_are_recorded() {
     let mut world = World::new().await;
     let (ctx, id) = (world.ctx(), world.provider.id.clone());
-    let key = KeptKey::generate(&Unsealed, &id, "https://gate.example", ctx.now).unwrap();
+    let key = SealedKey::generate(&Unsealed, &id, "https://gate.example", ctx.now).unwrap();
     let fingerprint = key.certificate.fingerprint();
     let store = &mut world.store;
     for rotated in [

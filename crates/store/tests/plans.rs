@@ -42,8 +42,8 @@ use directory::{
 use kernel::{Actor, Ctx, Env, Id, StoreError, StoreResult, SystemEnv, TenantId, Timestamp, UserId};
 use saml_sp::{
     AttributeMapping, Certificate, ClaimedRequest, ConnectionTest, ConnectionTestStore, DomainStore,
-    IdentityProvider, KeptKey, OurKeys, PinnedSubject, Provider, ProviderId, ProviderStore, Refresh, Request,
-    RequestStore, Source, Subject, SubjectStore, TestReport, VerifiedDomain,
+    IdentityProvider, OurKeys, PinnedSubject, Provider, ProviderId, ProviderStore, Refresh, Request,
+    RequestStore, SealedKey, Source, Subject, SubjectStore, TestReport, VerifiedDomain,
 };
 use scim_core::{
     Group, GroupDraft, GroupStore, Page, Patch, Query, Start, User, UserDraft, UserStore, schema::GROUPS,
@@ -369,7 +369,7 @@ async fn run_saml(ctx: &Ctx, tx: &mut store::Tx) -> StoreResult<()> {
 /// Creates a provider whose metadata is due for a refresh.
 fn saml_provider(ctx: &Ctx) -> Provider {
     let certificate = Certificate::from_text(include_str!("store/saml/until-2098.pem")).unwrap();
-    let key = KeptKey { certificate: certificate.clone(), sealed: "sealed".into(), since: ctx.now };
+    let key = SealedKey { certificate: certificate.clone(), sealed: "sealed".into(), since: ctx.now };
     Provider {
         id: ProviderId::new(&*ctx.env, &ctx.tenant),
         name: "Entra".into(),

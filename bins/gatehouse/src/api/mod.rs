@@ -18,7 +18,7 @@ use utoipa_actix_web::service_config::ServiceConfig;
 
 pub(crate) use self::{
     attestation::known_as,
-    settings::{ShownProvider, impact_of},
+    settings::{ProviderView, impact_of},
 };
 pub(crate) use self::{
     call::{Answer, Call},

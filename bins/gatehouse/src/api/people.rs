@@ -28,7 +28,8 @@ pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
 /// A user, as other users of the tenant see them.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-struct ShownPerson {
+#[schema(as = ShownPerson)]
+struct PersonView {
     /// `usr_…`
     id: String,
     #[schema(required)]
@@ -43,7 +44,7 @@ struct ShownPerson {
     active: bool,
 }
 
-impl From<Person> for ShownPerson {
+impl From<Person> for PersonView {
     fn from(person: Person) -> Self {
         Self {
             id: person.id.to_string(),
@@ -60,7 +61,7 @@ impl From<Person> for ShownPerson {
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct PersonList {
-    users: Vec<ShownPerson>,
+    users: Vec<PersonView>,
     /// Cursor of the next page; absent on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -97,7 +98,7 @@ struct PersonBody {
 #[get("/api/people")]
 async fn list_people(call: Call<ReadPeople>, query: Page) -> Answer {
     let (people, next_cursor) = page(&call, &query).await?;
-    let users = people.into_iter().map(ShownPerson::from).collect();
+    let users = people.into_iter().map(PersonView::from).collect();
     Ok(answer(&PersonList { users, next_cursor }))
 }
 
@@ -117,7 +118,7 @@ pub(crate) async fn page<P: Permission>(
     security(("sessionCookie" = []), ("personalAccessToken" = ["read:hcm"])),
     params(("id" = String, Path, description = "usr_…")),
     responses(
-        (status = 200, description = "The user.", body = ShownPerson),
+        (status = 200, description = "The user.", body = PersonView),
         (status = 404, description = "The tenant has no user with this ID."),
     )
 )]
@@ -125,7 +126,7 @@ pub(crate) async fn page<P: Permission>(
 async fn get_person(call: Call<ReadPeople>) -> Answer {
     let id: UserId = call.id()?;
     let person = call.read(async move |_: &Ctx, tx: &mut Tx| directory::find_person(tx, &id).await).await?;
-    Ok(answer(&ShownPerson::from(person)))
+    Ok(answer(&PersonView::from(person)))
 }
 
 /// Update a user's profile
@@ -135,7 +136,7 @@ async fn get_person(call: Call<ReadPeople>) -> Answer {
     security(("sessionCookie" = []), ("personalAccessToken" = ["write:hcm"])),
     params(("id" = String, Path, description = "usr_…")),
     responses(
-        (status = 200, description = "The updated user.", body = ShownPerson),
+        (status = 200, description = "The updated user.", body = PersonView),
         (status = 400, description = "A field is malformed or unknown."),
         (status = 404, description = "The tenant has no user with this ID."),
     )
@@ -151,5 +152,5 @@ async fn patch_person(call: Call<WritePeople>, body: Json<PersonBody>) -> Answer
     };
     let work =
         async move |ctx: &Ctx, tx: &mut Tx| administration::change_profile(ctx, tx, &id, changes).await;
-    Ok(answer(&ShownPerson::from(call.write(work).await?)))
+    Ok(answer(&PersonView::from(call.write(work).await?)))
 }

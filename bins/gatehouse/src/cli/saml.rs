@@ -5,8 +5,8 @@ use std::{io::Read, path::Path, sync::Arc};
 use clap::{Args, Subcommand};
 use kernel::{Ctx, Env, StoreError, TenantId};
 use saml_sp::{
-    KeptKey, MAX_METADATA, New, OtherSide, Provider, ProviderChange, ProviderError, ProviderId,
-    ProviderStore, ResolvedMetadata, ServiceProvider, Source, TenantSetup,
+    MAX_METADATA, New, OtherSide, Provider, ProviderChange, ProviderError, ProviderId, ProviderStore,
+    ResolvedMetadata, SealedKey, ServiceProvider, Source, TenantSetup,
 };
 use serde_json::json;
 use sign_in::sso;
@@ -18,7 +18,7 @@ use super::{
     report::{Report, Result, or_hyphen, table},
 };
 use crate::{
-    api::ShownProvider,
+    api::ProviderView,
     config::{Raw, Settings},
     metadata,
 };
@@ -133,7 +133,7 @@ impl ProviderOperator {
         Ok(Client::new(guard, ClientSettings::default())?)
     }
 
-    fn new_key(&self, id: &ProviderId) -> Result<KeptKey> {
+    fn new_key(&self, id: &ProviderId) -> Result<SealedKey> {
         let Some(masters) = &self.settings.master_key else {
             return Err(
                 "GATEHOUSE_MASTER_KEY is not set. The private key of the connection is encrypted with it."
@@ -142,7 +142,7 @@ impl ProviderOperator {
         };
         let keys = Keys::fixed(masters, &[]).saml();
         let entity_id = ServiceProvider::of(&self.settings.base_url(), id).entity_id;
-        Ok(KeptKey::generate(&keys, id, &entity_id, self.office.env.now())?)
+        Ok(SealedKey::generate(&keys, id, &entity_id, self.office.env.now())?)
     }
 
     async fn known(&self, from: From) -> Result<ResolvedMetadata> {
@@ -213,7 +213,7 @@ impl ProviderOperator {
 
     async fn show(&self, id: &ProviderId) -> Result<Report> {
         let (provider, tenant) = self.provider(id).await?;
-        let shown = ShownProvider::of(&self.settings.base_url(), &provider, &tenant, self.office.env.now());
+        let shown = ProviderView::of(&self.settings.base_url(), &provider, &tenant, self.office.env.now());
         let json = serde_json::to_value(shown)?;
         let lines = serde_json::to_string_pretty(&json)?;
         Ok(Report::new(json, lines))

@@ -6,8 +6,8 @@ use data_encoding::BASE64;
 use kernel::{ManualEnv, Secret, TenantId, Timestamp};
 
 use crate::{
-    Against, AttributeMapping, Certificate, IdentityProvider, IdpMetadata, KeptKey, KeyPair, OurKeys,
-    Provider, ProviderId, Refresh, ServiceProvider, Source, examine,
+    Against, AttributeMapping, Certificate, IdentityProvider, IdpMetadata, KeyPair, OurKeys, Provider,
+    ProviderId, Refresh, SealedKey, ServiceProvider, Source, examine,
 };
 
 /// Issuer, recipient and time of the documents in the corpus.
@@ -30,7 +30,7 @@ static FIXED: LazyLock<Fixed> = LazyLock::new(|| {
     let pinned = Certificate::from_text(include_str!("../../fuzz/pinned/idp.pem")).unwrap();
     let ours = Certificate::from_text(include_str!("../../fuzz/pinned/service.pem")).unwrap();
     let private = BASE64.decode(include_str!("../../fuzz/pinned/service.pk8").trim().as_bytes()).unwrap();
-    let kept = KeptKey { certificate: ours.clone(), sealed: String::new(), since: now };
+    let kept = SealedKey { certificate: ours.clone(), sealed: String::new(), since: now };
     let provider = Provider {
         id: ProviderId::new(&env, &TenantId::new(&env)),
         name: "Fuzzed".into(),

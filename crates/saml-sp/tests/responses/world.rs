@@ -4,9 +4,9 @@ use std::sync::{Arc, LazyLock};
 
 use kernel::{Actor, Ctx, Email, ManualEnv, TenantId, Timestamp};
 use saml_sp::{
-    Against, AttributeMapping, Claims, Examined, IdentityProvider, KeptKey, OurKeys, Provider, ProviderId,
-    Refresh, Refusal, Request, RequestPurpose, RequestStore, ServiceProvider, Source, Verified, begin, claim,
-    examine, memory::MemoryStore,
+    Against, AttributeMapping, Claims, Examined, IdentityProvider, OurKeys, Provider, ProviderId, Refresh,
+    Refusal, Request, RequestPurpose, RequestStore, SealedKey, ServiceProvider, Source, Verified, begin,
+    claim, examine, memory::MemoryStore,
 };
 
 use crate::keys::{EXPIRED, IDP, NEXT, OURS, P256, P384, P521, RSA_3072, RSA_4096};
@@ -52,7 +52,7 @@ impl World {
 /// Returns a provider with certificates of all kinds of keys, as after many rotations.
 fn provider(id: ProviderId) -> Provider {
     let active = &OURS[0].certificate;
-    let kept = KeptKey { certificate: active.clone(), sealed: "sealed".into(), since: *NOW };
+    let kept = SealedKey { certificate: active.clone(), sealed: "sealed".into(), since: *NOW };
     let pinned = [&IDP, &NEXT, &RSA_3072, &RSA_4096, &P256, &P384, &P521, &EXPIRED];
     Provider {
         id,

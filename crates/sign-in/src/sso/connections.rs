@@ -10,9 +10,9 @@ use audit::{
 use credentials::{SignInMode, SignInStore};
 use kernel::{Ctx, StoreResult, UserId};
 use saml_sp::{
-    Certificate, CertificateExpiry, CheckedChange, ConnectionTest, ConnectionTestStore, DomainStore, KeptKey,
-    New, Provider, ProviderError, ProviderId, ProviderStore, RefreshOutcome, ResolvedMetadata, SubjectStore,
-    TenantSetup,
+    Certificate, CertificateExpiry, CheckedChange, ConnectionTest, ConnectionTestStore, DomainStore, New,
+    Provider, ProviderError, ProviderId, ProviderStore, RefreshOutcome, ResolvedMetadata, SealedKey,
+    SubjectStore, TenantSetup,
 };
 
 /// Reads the settings that the checks of SSO connections depend on, and locks the tenant. Lock the connection first, as
@@ -69,7 +69,7 @@ pub async fn start_rotation(
     ctx: &Ctx,
     store: &mut dyn ProviderStore,
     id: &ProviderId,
-    key: KeptKey,
+    key: SealedKey,
 ) -> Result<Audited<Provider>, ProviderError> {
     let certificate = key.certificate.fingerprint();
     let provider = saml_sp::start_rotation(ctx, store, id, key).await?;

@@ -28,7 +28,8 @@ struct ProvidersBody {
 /// An SSO connection.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-struct WayIn {
+#[schema(as = WayIn)]
+struct SsoChoice {
     name: String,
     /// URL that starts the sign-in.
     #[schema(format = "uri")]
@@ -37,8 +38,9 @@ struct WayIn {
 
 /// SSO connections to sign in with.
 #[derive(Serialize, ToSchema)]
-struct WaysIn {
-    providers: Vec<WayIn>,
+#[schema(as = WaysIn)]
+struct SsoChoices {
+    providers: Vec<SsoChoice>,
 }
 
 /// Find SSO connections
@@ -48,7 +50,7 @@ struct WaysIn {
 #[utoipa::path(
     security(()),
     responses(
-        (status = 200, description = "The SSO connections; empty if the tenant accepts only passwords.", body = WaysIn),
+        (status = 200, description = "The SSO connections; empty if the tenant accepts only passwords.", body = SsoChoices),
         (status = 400, description = "A field is malformed."),
         (status = 403, description = "CROSS_SITE."),
         (status = 429, description = "Too many attempts."),
@@ -67,11 +69,11 @@ pub(crate) async fn sign_in_providers(
         (None, Some(email)) => of_domain(&visitor, &email).await?,
         (None, None) => return Err(Problem::invalid_request("email: send email or tenant")),
     };
-    let way = |provider: Provider| WayIn {
+    let way = |provider: Provider| SsoChoice {
         login_url: format!("{}/api/saml/{}/login", site.pipeline.base_url, provider.id),
         name: provider.name,
     };
-    Ok(answer(&WaysIn { providers: found.into_iter().map(way).collect() }))
+    Ok(answer(&SsoChoices { providers: found.into_iter().map(way).collect() }))
 }
 
 async fn of_tenant(visitor: &Visitor, name: String) -> Result<Vec<Provider>, Problem> {

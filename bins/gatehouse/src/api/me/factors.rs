@@ -22,7 +22,8 @@ use gate::{
 /// A factor.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct ShownFactor {
+#[schema(as = ShownFactor)]
+pub(crate) struct FactorView {
     /// `fac_…`
     id: String,
     /// `WEBAUTHN` or `TOTP`.
@@ -53,7 +54,7 @@ pub(crate) struct ShownFactor {
     backup_eligible: Option<bool>,
 }
 
-impl ShownFactor {
+impl FactorView {
     pub(crate) fn of(factor: &Factor) -> Self {
         let passkey = factor.passkey();
         Self {
@@ -77,7 +78,7 @@ pub(crate) fn enrolled(
     factor: &Factor,
     renewed: Option<Box<StartedSession>>,
 ) -> Answer {
-    let mut answer = answer(&ShownFactor::of(factor));
+    let mut answer = answer(&FactorView::of(factor));
     if let Some(renewed) = renewed {
         set_cookies(&call.site, call.env(), call.tenant(), &renewed, &mut answer)?;
     }
@@ -89,7 +90,7 @@ pub(crate) fn enrolled(
 #[serde(rename_all = "camelCase")]
 struct FactorList {
     /// Oldest first.
-    factors: Vec<ShownFactor>,
+    factors: Vec<FactorView>,
     /// Number of unused recovery codes.
     unused_recovery_codes: usize,
 }
@@ -121,7 +122,7 @@ pub(crate) async fn list_factors(call: Call<SigningIn>) -> Answer {
         Ok::<_, Problem>((tx.factors(&user).await?, tx.unused_codes(&user).await?))
     };
     let (factors, unused_recovery_codes) = call.read(work).await?;
-    let factors = factors.iter().filter(|factor| factor.is_verified()).map(ShownFactor::of).collect();
+    let factors = factors.iter().filter(|factor| factor.is_verified()).map(FactorView::of).collect();
     Ok(answer(&FactorList { factors, unused_recovery_codes }))
 }
 
@@ -134,7 +135,7 @@ fn find(factors: &[Factor], id: &str) -> Result<Factor, Problem> {
 #[utoipa::path(
     security(("sessionCookie" = [])),
     responses(
-        (status = 200, description = "Renamed.", body = ShownFactor),
+        (status = 200, description = "Renamed.", body = FactorView),
         (status = 400, description = "The name is not accepted."),
     )
 )]
@@ -153,7 +154,7 @@ pub(crate) async fn rename_factor(call: Call<OwnAccount>, body: Json<NameBody>) 
         let event = Event::new(factor.id.as_str(), &FactorRenamed { user: user.to_string() });
         Ok::<_, Problem>(Audited::new(factor, event))
     };
-    Ok(answer(&ShownFactor::of(&call.write(work).await?)))
+    Ok(answer(&FactorView::of(&call.write(work).await?)))
 }
 
 /// Remove a factor

@@ -15,7 +15,7 @@ use store::Tx;
 use utoipa::ToSchema;
 
 use super::{
-    factors::{ShownFactor, enrolled},
+    factors::{FactorView, enrolled},
     locked::{PermittedEnrolment, Proof, finish_enrolment, lock_to_enrol, permit_enrolment},
 };
 use crate::api::{Answer, Call, attestation, openapi::values};
@@ -82,7 +82,7 @@ pub(crate) async fn begin_passkey(call: Call<SigningIn>, proof: Proof) -> Answer
 #[utoipa::path(
     security(("sessionCookie" = [])),
     responses(
-        (status = 200, description = "The factor is enrolled.", body = ShownFactor),
+        (status = 200, description = "The factor is enrolled.", body = FactorView),
         (status = 400, description = "The credential or the name is malformed."),
         (status = 401, description = "TICKET_INVALID, FACTOR_INVALID or STEP_UP_REQUIRED."),
         (status = 403, description = "ATTESTATION_POLICY_BLOCKED: the attestation policy refuses the authenticator; `reason` is the first reason."),

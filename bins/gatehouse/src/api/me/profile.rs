@@ -56,12 +56,13 @@ struct Me {
     /// `ADMIN` or `MEMBER`.
     #[schema(value_type = values::UserRole)]
     role: &'static str,
-    tenant: TenantShown,
+    tenant: OwnTenant,
 }
 
 /// The tenant of the user.
 #[derive(Serialize, ToSchema)]
-struct TenantShown {
+#[schema(as = TenantShown)]
+struct OwnTenant {
     /// `ten_…`
     id: String,
     slug: String,
@@ -126,7 +127,7 @@ impl Me {
             department: person.department,
             phone_numbers: shown_phones(person.phone_numbers),
             role: Role::as_str(person.role),
-            tenant: TenantShown { id: tenant.id.to_string(), slug: tenant.slug, name: tenant.name },
+            tenant: OwnTenant { id: tenant.id.to_string(), slug: tenant.slug, name: tenant.name },
         }
     }
 }

@@ -24,7 +24,8 @@ const HEARTBEAT: u32 = 300;
 /// A session.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct ShownSession {
+#[schema(as = ShownSession)]
+pub(crate) struct SessionView {
     /// `ses_…`
     id: String,
     /// Such as "Chrome on macOS".
@@ -45,7 +46,7 @@ pub(crate) struct ShownSession {
     current: Option<bool>,
 }
 
-impl ShownSession {
+impl SessionView {
     /// Converts a session for a caller whose own session is `own`.
     pub(crate) fn of(session: &Session, own: Option<&SessionId>) -> Self {
         Self {
@@ -64,14 +65,14 @@ impl ShownSession {
 #[derive(Serialize, ToSchema)]
 pub(crate) struct SessionList {
     /// Newest activity first; revoked ones are not listed.
-    pub(crate) sessions: Vec<ShownSession>,
+    pub(crate) sessions: Vec<SessionView>,
 }
 
 /// The session continues.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct Heartbeat {
-    session: ShownSession,
+    session: SessionView,
     /// Seconds until the next call.
     next_heartbeat_seconds: u32,
 }
@@ -89,7 +90,7 @@ pub(crate) async fn list_sessions(call: Call<OwnAccount>) -> Answer {
     let work =
         async move |ctx: &Ctx, tx: &mut Tx| sessions::list(ctx, tx, &signed.session.user, lifetime).await;
     let found = call.read(work).await?;
-    let sessions = found.iter().map(|session| ShownSession::of(session, Some(&own))).collect();
+    let sessions = found.iter().map(|session| SessionView::of(session, Some(&own))).collect();
     Ok(answer(&SessionList { sessions }))
 }
 
@@ -139,7 +140,7 @@ pub(crate) async fn heartbeat(call: Call<OwnAccount>) -> Answer {
         Ok::<_, Problem>(Audited::without((session, held.person), Unaudited::LastUse))
     };
     let (session, person) = call.write(work).await?;
-    let shown = ShownSession::of(&session, Some(&session.id));
+    let shown = SessionView::of(&session, Some(&session.id));
     let mut response = answer(&Heartbeat { session: shown, next_heartbeat_seconds: HEARTBEAT });
     let about = cookies::SessionClaims {
         tenant: call.tenant(),

@@ -27,7 +27,8 @@ use gate::{
 /// A personal access token.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct ShownPat {
+#[schema(as = ShownPat)]
+pub(crate) struct PatView {
     /// `ptk_…`
     id: String,
     name: String,
@@ -50,7 +51,7 @@ pub(crate) struct ShownPat {
     token: Option<String>,
 }
 
-impl ShownPat {
+impl PatView {
     pub(crate) fn of(pat: &Pat, token: Option<String>) -> Self {
         Self {
             id: pat.id.to_string(),
@@ -69,7 +70,7 @@ impl ShownPat {
 #[derive(Serialize, ToSchema)]
 pub(crate) struct PatList {
     /// Active tokens, newest first.
-    tokens: Vec<ShownPat>,
+    tokens: Vec<PatView>,
 }
 
 impl PatList {
@@ -77,7 +78,7 @@ impl PatList {
     pub(crate) fn of(found: Vec<Pat>, policy: &SignInPolicy, now: Timestamp) -> Self {
         let limits = store::pat_limits(policy);
         let allowed = found.into_iter().map(|pat| pat.within(&limits));
-        let tokens = allowed.filter(|pat| pat.is_live(now)).map(|pat| ShownPat::of(&pat, None)).collect();
+        let tokens = allowed.filter(|pat| pat.is_live(now)).map(|pat| PatView::of(&pat, None)).collect();
         Self { tokens }
     }
 }
@@ -118,7 +119,7 @@ pub(crate) async fn list_tokens(call: Call<OwnAccount>) -> Answer {
 #[utoipa::path(
     security(("sessionCookie" = [])),
     responses(
-        (status = 200, description = "The token, shown once.", body = ShownPat),
+        (status = 200, description = "The token, shown once.", body = PatView),
         (status = 400, description = "A field is malformed, or the sign-in policy does not allow a scope or the lifetime."),
         (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate; REAUTH_REQUIRED for a scope that writes."),
         (status = 403, description = "ROLE_REQUIRED: only administrators can use `admin:tenant`."),
@@ -155,7 +156,7 @@ pub(crate) async fn create_token(
         Ok::<_, Problem>(Audited::of_changes((pat, raw), events))
     };
     let (pat, raw) = call.write(work).await?;
-    Ok(answer(&ShownPat::of(&pat, Some(raw.expose().to_owned()))))
+    Ok(answer(&PatView::of(&pat, Some(raw.expose().to_owned()))))
 }
 
 fn check_administrator(holder: &Holder) -> Result<(), Problem> {

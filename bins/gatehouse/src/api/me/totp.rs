@@ -14,7 +14,7 @@ use store::Tx;
 use utoipa::ToSchema;
 
 use super::{
-    factors::{ShownFactor, enrolled},
+    factors::{FactorView, enrolled},
     locked::{PermittedEnrolment, Proof, finish_enrolment, lock_to_enrol, permit_enrolment},
 };
 use crate::api::{Answer, Call, auth::NAME};
@@ -89,7 +89,7 @@ impl TotpSetup {
 #[utoipa::path(
     security(("sessionCookie" = [])),
     responses(
-        (status = 200, description = "The factor is enrolled.", body = ShownFactor),
+        (status = 200, description = "The factor is enrolled.", body = FactorView),
         (status = 401, description = "FACTOR_INVALID; STEP_UP_REQUIRED if a factor was enrolled in the meantime."),
         (status = 404, description = "No enrolment with this ID was started."),
         (status = 429, description = "Too many attempts."),

@@ -20,7 +20,7 @@ use gate::{
 /// The DNS record that verifies a domain.
 #[derive(Serialize, ToSchema)]
 #[schema(as = DomainRecord)]
-struct ShownRecord {
+struct RecordView {
     /// `_gatehouse.` followed by the domain.
     name: String,
     /// `TXT`
@@ -35,7 +35,7 @@ struct ShownRecord {
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = Domain)]
-struct ShownDomain {
+struct DomainView {
     domain: String,
     /// `VERIFIED`: the sign-in page sends users of the domain to the tenant's identity provider. `UNVERIFIED`: not yet.
     #[schema(value_type = values::DomainStatus)]
@@ -50,14 +50,14 @@ struct ShownDomain {
     /// SSO connections of the tenant with this domain.
     providers: Vec<String>,
     /// The DNS record that verifies it.
-    record: ShownRecord,
+    record: RecordView,
 }
 
 /// The tenant's domains.
 #[derive(Serialize, ToSchema)]
 struct DomainList {
     /// Domains of SSO connections and verified domains, by name.
-    domains: Vec<ShownDomain>,
+    domains: Vec<DomainView>,
 }
 
 fn shown_domain(
@@ -65,17 +65,17 @@ fn shown_domain(
     tenant: &TenantId,
     domain: &EmailDomain,
     domain_use: &DomainUse,
-) -> Result<ShownDomain, Problem> {
+) -> Result<DomainView, Problem> {
     let token = site.pipeline.keys.domain_token(tenant, domain);
     let token = token
         .ok_or_else(|| Problem::unexpected("there is no key to sign verified domains; set master_key"))?;
-    Ok(ShownDomain {
+    Ok(DomainView {
         domain: domain.to_string(),
         status: if domain_use.verified.is_some() { "VERIFIED" } else { "UNVERIFIED" },
         method: domain_use.verified.as_ref().map(|verified| verified.method.as_str()),
         verified_at: domain_use.verified.as_ref().map(|verified| verified.verified_at),
         providers: domain_use.providers.iter().map(ToString::to_string).collect(),
-        record: ShownRecord {
+        record: RecordView {
             name: domain.record_name(),
             kind: "TXT",
             value: EmailDomain::record_value(&token),
@@ -108,7 +108,7 @@ pub(crate) async fn list_domains(call: Call<Administer>) -> Answer {
     security(("sessionCookie" = [])),
     params(("domain" = String, Path, description = "Domain of one of the tenant's SSO connections.")),
     responses(
-        (status = 200, description = "The verified domain.", body = ShownDomain),
+        (status = 200, description = "The verified domain.", body = DomainView),
         (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
         (status = 404, description = "The tenant has no SSO connection with this domain."),
         (status = 409, description = "CONFLICT with reason DNS_RECORD_MISSING, DNS_UNAVAILABLE (no response from DNS) or DOMAIN_TAKEN (another tenant verified the domain)."),

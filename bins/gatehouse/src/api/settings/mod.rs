@@ -11,7 +11,7 @@ mod users;
 mod webhooks;
 
 pub(crate) use self::audit_log::area::AuditLogs;
-pub(crate) use self::{attestation_policy::impact::impact_of, saml_providers::shown::ShownProvider};
+pub(crate) use self::{attestation_policy::impact::impact_of, saml_providers::views::ProviderView};
 
 use utoipa_actix_web::service_config::ServiceConfig;
 

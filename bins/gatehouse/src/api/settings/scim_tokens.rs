@@ -20,7 +20,8 @@ use gate::{
 /// A SCIM token.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-struct ShownScimToken {
+#[schema(as = ShownScimToken)]
+struct ScimTokenView {
     /// `sct_…`
     id: String,
     name: String,
@@ -40,7 +41,7 @@ struct ShownScimToken {
     token: Option<String>,
 }
 
-impl ShownScimToken {
+impl ScimTokenView {
     fn of(token: &ScimToken, raw: Option<String>) -> Self {
         Self {
             id: token.id.to_string(),
@@ -58,7 +59,7 @@ impl ShownScimToken {
 #[derive(Serialize, ToSchema)]
 struct ScimTokenList {
     /// Active tokens, newest first.
-    tokens: Vec<ShownScimToken>,
+    tokens: Vec<ScimTokenView>,
 }
 
 /// The token to create.
@@ -81,7 +82,7 @@ struct ScimTokenBody {
 #[get("/api/settings/scim-tokens")]
 pub(crate) async fn list_scim_tokens(call: Call<Administer>) -> Answer {
     let found = call.read(async |_: &Ctx, tx: &mut Tx| tx.scim_tokens().await).await?;
-    let tokens = found.iter().map(|token| ShownScimToken::of(token, None)).collect();
+    let tokens = found.iter().map(|token| ScimTokenView::of(token, None)).collect();
     Ok(answer(&ScimTokenList { tokens }))
 }
 
@@ -91,7 +92,7 @@ pub(crate) async fn list_scim_tokens(call: Call<Administer>) -> Answer {
 #[utoipa::path(
     security(("sessionCookie" = [])),
     responses(
-        (status = 200, description = "The token, shown once.", body = ShownScimToken),
+        (status = 200, description = "The token, shown once.", body = ScimTokenView),
         (status = 400, description = "A field is malformed."),
         (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
     )
@@ -110,7 +111,7 @@ pub(crate) async fn create_scim_token(
         Ok::<_, Problem>(minted.after(spending.events()?))
     };
     let (token, raw) = call.write(work).await?;
-    Ok(answer(&ShownScimToken::of(&token, Some(raw.expose().to_owned()))))
+    Ok(answer(&ScimTokenView::of(&token, Some(raw.expose().to_owned()))))
 }
 
 /// Revoke a SCIM token

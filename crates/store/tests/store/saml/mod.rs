@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use ::saml_sp::{
     AttributeMapping, Certificate, ClaimedRequest, ConnectionTestStore, DomainStore, EmailDomain,
-    IdentityProvider, KeptKey, Method, OurKeys, Provider, ProviderId, ProviderStore, Refresh, Request,
-    RequestId, RequestStore, Source, VerifiedDomain, memory::MemoryStore,
+    IdentityProvider, Method, OurKeys, Provider, ProviderId, ProviderStore, Refresh, Request, RequestId,
+    RequestStore, SealedKey, Source, VerifiedDomain, memory::MemoryStore,
 };
 use audit::{Audited, Unaudited};
 use kernel::{Ctx, Env, Id, StoreError, StoreResult, TenantId, Timestamp};
@@ -119,7 +119,7 @@ fn domain(text: &str) -> EmailDomain {
 
 fn provider(env: &dyn Env, tenant: &TenantId, domains: &[&str]) -> Provider {
     let now = env.now();
-    let key = KeptKey { certificate: until_2098(), sealed: "sealed".into(), since: now };
+    let key = SealedKey { certificate: until_2098(), sealed: "sealed".into(), since: now };
     Provider {
         id: ProviderId::new(env, tenant),
         name: "Entra".into(),

@@ -27,7 +27,8 @@ const CALLER_NOT_COVERED: &str = "CALLER_NOT_COVERED";
 /// The network policy.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-struct ShownPolicy {
+#[schema(as = ShownPolicy)]
+struct PolicyView {
     /// `OFF` or `ALLOWLIST`.
     mode: Mode,
     enforcement: Enforcement,
@@ -39,7 +40,7 @@ struct ShownPolicy {
     rules: Option<Vec<Rule>>,
 }
 
-impl ShownPolicy {
+impl PolicyView {
     fn new(settings: Settings, rules: Option<Vec<Rule>>) -> Self {
         let Settings { mode, enforcement, admin_bypass } = settings;
         Self { mode, enforcement, admin_bypass, rules }
@@ -78,7 +79,7 @@ pub(crate) fn by(ctx: &Ctx, request: &HttpRequest, said: &[String]) -> Result<Ed
 /// Only administrators see the rules.
 #[utoipa::path(
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
-    responses((status = 200, description = "The policy.", body = ShownPolicy))
+    responses((status = 200, description = "The policy.", body = PolicyView))
 )]
 #[get("/api/settings/network-policy")]
 pub(crate) async fn get_network_policy(call: Call<ReadSettings>) -> Answer {
@@ -88,7 +89,7 @@ pub(crate) async fn get_network_policy(call: Call<ReadSettings>) -> Answer {
         Ok::<_, Problem>((settings, Some(rules).filter(|_| admin)))
     };
     let (settings, rules) = call.read(find).await?;
-    Ok(answer(&ShownPolicy::new(settings, rules)))
+    Ok(answer(&PolicyView::new(settings, rules)))
 }
 
 /// Replace the network policy
@@ -101,7 +102,7 @@ pub(crate) async fn get_network_policy(call: Call<ReadSettings>) -> Answer {
     params(("acknowledge" = Option<values::Acknowledgement>, Query, description = "`CALLER_NOT_COVERED`: like the member of the body.")),
     request_body = PolicyBody,
     responses(
-        (status = 200, description = "The updated policy.", body = ShownPolicy),
+        (status = 200, description = "The updated policy.", body = PolicyView),
         (status = 400, description = "A field is missing, unknown or malformed."),
         (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
         (status = 409, description = "LOCKOUT_PROTECTION; CONFLICT with reason CALLER_NOT_COVERED."),
@@ -123,7 +124,7 @@ pub(crate) async fn put_network_policy(
         Ok::<_, Problem>(changed.with(spending.events()?).map(|settings| (settings, rules)))
     };
     let (settings, rules) = call.write(work).await?;
-    Ok(answer(&ShownPolicy::new(settings, Some(rules))))
+    Ok(answer(&PolicyView::new(settings, Some(rules))))
 }
 
 /// Test addresses against the network policy

@@ -2,13 +2,13 @@
 
 use credentials::attempts;
 use saml_sp::{
-    KeptKey, MetadataSource, OtherSide, ProviderChange, ProviderError, ProviderId, ResolvedMetadata,
+    MetadataSource, OtherSide, ProviderChange, ProviderError, ProviderId, ResolvedMetadata, SealedKey,
     SuppliedMetadata,
 };
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::shown::Mapping;
+use super::views::Mapping;
 use crate::api::{Call, settings::webhooks::some};
 use crate::{
     api::{openapi::values, saml::service_of},
@@ -110,9 +110,9 @@ pub(crate) async fn known(
 }
 
 /// Generates a key for an SSO connection, outside of the request threads.
-pub(crate) async fn new_key(call: &Call<AdministerInPerson>, id: &ProviderId) -> Result<KeptKey, Problem> {
+pub(crate) async fn new_key(call: &Call<AdministerInPerson>, id: &ProviderId) -> Result<SealedKey, Problem> {
     let (seal, entity_id) = (call.site.pipeline.keys.saml(), service_of(&call.site, id).entity_id);
     let (id, now) = (id.clone(), call.ctx().now);
-    let work = move || KeptKey::generate(&seal, &id, &entity_id, now);
+    let work = move || SealedKey::generate(&seal, &id, &entity_id, now);
     call.without_slot(call.site.saml.compute(work)).await??.map_err(Problem::unexpected)
 }

@@ -12,7 +12,7 @@ use sign_in::sso;
 use store::Tx;
 use utoipa::ToSchema;
 
-use super::{found, shown::login_url};
+use super::{found, views::login_url};
 use crate::api::{Answer, Call};
 use gate::{
     body::answer,
@@ -41,7 +41,7 @@ struct Begun {
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = SamlTest)]
-struct ShownTest {
+struct TestView {
     /// `try_…`
     id: String,
     /// `WAITING` for a response, `PASSED`, `FAILED`, or `EXPIRED` without a response.
@@ -68,7 +68,7 @@ struct ShownTest {
     finished_at: Option<Timestamp>,
 }
 
-impl ShownTest {
+impl TestView {
     fn of(test: ConnectionTest, now: Timestamp) -> Self {
         let status = test.status(now);
         let finished_at = test.report.as_ref().map(|report| report.finished_at);
@@ -127,7 +127,7 @@ pub(crate) async fn test_saml_provider(call: Call<AdministerInPerson>) -> Answer
         ("tryId" = String, Path, description = "try_…"),
     ),
     responses(
-        (status = 200, description = "The connection test, with its result.", body = ShownTest),
+        (status = 200, description = "The connection test, with its result.", body = TestView),
         (status = 404, description = "Unknown SSO connection or connection test."),
     )
 )]
@@ -137,5 +137,5 @@ pub(crate) async fn get_saml_test(call: Call<Administer>, ids: web::Path<(String
     let id: ConnectionTestId = ids.1.parse().map_err(|_| Problem::not_found())?;
     let found = call.read(async move |_: &Ctx, tx: &mut Tx| tx.connection_test(&id).await).await?;
     let found = found.filter(|trial| trial.provider == provider).ok_or_else(Problem::not_found)?;
-    Ok(answer(&ShownTest::of(found, call.ctx().now)))
+    Ok(answer(&TestView::of(found, call.ctx().now)))
 }

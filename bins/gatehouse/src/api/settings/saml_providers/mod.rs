@@ -4,7 +4,7 @@ pub(crate) mod body;
 pub(crate) mod connection_tests;
 pub(crate) mod refresh;
 pub(crate) mod rotate_certificate;
-pub(crate) mod shown;
+pub(crate) mod views;
 
 use actix_web::{HttpResponse, delete, get, post, put};
 use credentials::{SignInMode, SignInStore};
@@ -19,7 +19,7 @@ use utoipa::ToSchema;
 
 use self::{
     body::{ProviderBody, known, new_key},
-    shown::ShownProvider,
+    views::ProviderView,
 };
 use crate::api::{Answer, Call, me::factors::Deleted};
 use gate::{
@@ -34,7 +34,7 @@ use gate::{
 #[serde(rename_all = "camelCase")]
 struct SamlProviderList {
     /// Oldest first.
-    providers: Vec<ShownProvider>,
+    providers: Vec<ProviderView>,
     /// `CREDENTIALS_ONLY`, `SSO_ALLOWED` or `SSO_REQUIRED`: of the sign-in policy.
     #[schema(value_type = credentials::SignInMode)]
     sign_in_mode: SignInMode,
@@ -52,7 +52,7 @@ fn provider_answer<P: Permission>(
     call: &Call<P>,
     (provider, tenant): &(Provider, TenantSetup),
 ) -> HttpResponse {
-    answer(&ShownProvider::of(&call.site.pipeline.base_url, provider, tenant, call.ctx().now))
+    answer(&ProviderView::of(&call.site.pipeline.base_url, provider, tenant, call.ctx().now))
 }
 
 /// List SSO connections
@@ -68,7 +68,7 @@ pub(crate) async fn list_saml_providers(call: Call<Administer>) -> Answer {
     };
     let (found, sign_in_mode, tenant) = call.read(work).await?;
     let (base_url, now) = (&call.site.pipeline.base_url, call.ctx().now);
-    let providers = found.iter().map(|one| ShownProvider::of(base_url, one, &tenant, now)).collect();
+    let providers = found.iter().map(|one| ProviderView::of(base_url, one, &tenant, now)).collect();
     Ok(answer(&SamlProviderList { providers, sign_in_mode }))
 }
 
@@ -79,7 +79,7 @@ pub(crate) async fn list_saml_providers(call: Call<Administer>) -> Answer {
 #[utoipa::path(
     security(("sessionCookie" = [])),
     responses(
-        (status = 200, description = "The SSO connection, with the values to enter at the identity provider.", body = ShownProvider),
+        (status = 200, description = "The SSO connection, with the values to enter at the identity provider.", body = ProviderView),
         (status = 400, description = "A field is malformed, or the metadata cannot be fetched or used."),
         (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
         (status = 409, description = "CONFLICT: the tenant has 20 SSO connections; with reason DOMAIN_TAKEN: another SSO connection has a domain."),
@@ -113,7 +113,7 @@ pub(crate) async fn create_saml_provider(
 /// Get an SSO connection
 #[utoipa::path(
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
-    responses((status = 200, description = "The SSO connection.", body = ShownProvider))
+    responses((status = 200, description = "The SSO connection.", body = ProviderView))
 )]
 #[get("/api/settings/saml-providers/{id}")]
 pub(crate) async fn get_saml_provider(call: Call<Administer>) -> Answer {
@@ -129,7 +129,7 @@ pub(crate) async fn get_saml_provider(call: Call<Administer>) -> Answer {
 #[utoipa::path(
     security(("sessionCookie" = [])),
     responses(
-        (status = 200, description = "The SSO connection.", body = ShownProvider),
+        (status = 200, description = "The SSO connection.", body = ProviderView),
         (status = 400, description = "A field is malformed, or the metadata cannot be fetched or used."),
         (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
         (status = 409, description = "CONFLICT with reason DOMAIN_TAKEN: another SSO connection has a domain; LOCKOUT_PROTECTION if no administrator could sign in afterwards."),

@@ -7,7 +7,7 @@ use saml_sp::{ProviderId, ProviderStore, Source};
 use sign_in::sso;
 use store::Tx;
 
-use super::{provider_answer, shown::ShownProvider};
+use super::{provider_answer, views::ProviderView};
 use crate::{
     api::{Answer, Call},
     metadata,
@@ -25,7 +25,7 @@ use gate::{
 #[utoipa::path(
     security(("sessionCookie" = [])),
     responses(
-        (status = 200, description = "The SSO connection, also if fetching failed.", body = ShownProvider),
+        (status = 200, description = "The SSO connection, also if fetching failed.", body = ProviderView),
         (status = 409, description = "CONFLICT with reason NO_METADATA_URL."),
         (status = 429, description = "RATE_LIMITED, with header Retry-After."),
     )

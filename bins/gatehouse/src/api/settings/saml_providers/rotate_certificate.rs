@@ -6,7 +6,7 @@ use saml_sp::{ProviderError, ProviderId, ProviderStore};
 use sign_in::sso;
 use store::Tx;
 
-use super::{body::new_key, provider_answer, shown::ShownProvider};
+use super::{body::new_key, provider_answer, views::ProviderView};
 use crate::api::{Answer, Call};
 use gate::{
     errors::Problem,
@@ -22,7 +22,7 @@ use gate::{
 #[utoipa::path(
     security(("sessionCookie" = [])),
     responses(
-        (status = 200, description = "The SSO connection, with both certificates.", body = ShownProvider),
+        (status = 200, description = "The SSO connection, with both certificates.", body = ProviderView),
         (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
         (status = 409, description = "CONFLICT with reason ROTATION_UNDER_WAY."),
     )
@@ -56,7 +56,7 @@ pub(crate) async fn rotate_saml_certificate(
 #[utoipa::path(
     security(("sessionCookie" = [])),
     responses(
-        (status = 200, description = "The SSO connection.", body = ShownProvider),
+        (status = 200, description = "The SSO connection.", body = ProviderView),
         (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
         (status = 409, description = "CONFLICT with reason NO_ROTATION."),
     )

@@ -34,7 +34,8 @@ use gate::{
 /// A user, as administrators see them.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-struct ShownUser {
+#[schema(as = ShownUser)]
+struct UserView {
     /// `usr_…`
     id: String,
     user_name: String,
@@ -59,7 +60,7 @@ struct ShownUser {
     link: Option<String>,
 }
 
-impl ShownUser {
+impl UserView {
     fn of(person: Person, link: Option<String>) -> Self {
         Self {
             id: person.id.to_string(),
@@ -80,7 +81,7 @@ impl ShownUser {
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct UserPage {
-    users: Vec<ShownUser>,
+    users: Vec<UserView>,
     /// Cursor of the next page; absent on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -130,7 +131,7 @@ fn email_of(text: &str) -> Result<Email, Problem> {
 #[get("/api/settings/users")]
 pub(crate) async fn list_settings_users(call: Call<Administer>, query: Page) -> Answer {
     let (people, next_cursor) = page(&call, &query).await?;
-    let users = people.into_iter().map(|person| ShownUser::of(person, None)).collect();
+    let users = people.into_iter().map(|person| UserView::of(person, None)).collect();
     Ok(answer(&UserPage { users, next_cursor }))
 }
 
@@ -143,7 +144,7 @@ pub(crate) async fn list_settings_users(call: Call<Administer>, query: Page) -> 
 #[utoipa::path(
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
     responses(
-        (status = 200, description = "The user.", body = ShownUser),
+        (status = 200, description = "The user.", body = UserView),
         (status = 400, description = "A field is malformed."),
         (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
         (status = 403, description = "CREDENTIAL_KIND: a personal access token cannot invite an administrator, and no user at all if mail is not configured."),
@@ -179,7 +180,7 @@ pub(crate) async fn invite_user(
     };
     let (person, link) = call.write(work).await?;
     let link = people::deliver(&call.site, &person, LinkKind::Invitation, link).await?;
-    Ok(answer(&ShownUser::of(person, link)))
+    Ok(answer(&UserView::of(person, link)))
 }
 
 /// Fails unless the caller has a session: tokens may not do this.
@@ -190,13 +191,13 @@ fn in_person(has_session: bool) -> Result<(), Problem> {
 /// Get a user
 #[utoipa::path(
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
-    responses((status = 200, description = "The user.", body = ShownUser))
+    responses((status = 200, description = "The user.", body = UserView))
 )]
 #[get("/api/settings/users/{id}")]
 pub(crate) async fn get_settings_user(call: Call<Administer>) -> Answer {
     let id: UserId = call.id()?;
     let person = call.read(async move |_: &Ctx, tx: &mut Tx| directory::find_person(tx, &id).await).await?;
-    Ok(answer(&ShownUser::of(person, None)))
+    Ok(answer(&UserView::of(person, None)))
 }
 
 /// Update a user
@@ -207,7 +208,7 @@ pub(crate) async fn get_settings_user(call: Call<Administer>) -> Answer {
 #[utoipa::path(
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
     responses(
-        (status = 200, description = "The updated user.", body = ShownUser),
+        (status = 200, description = "The updated user.", body = UserView),
         (status = 400, description = "A field is malformed."),
         (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
         (status = 409, description = "uniqueness; CONFLICT with reason LAST_ADMIN; LOCKOUT_PROTECTION if no administrator could sign in afterwards."),
@@ -245,7 +246,7 @@ pub(crate) async fn patch_settings_user(
         events.extend(sign_in::account_changes(&before, &after));
         Ok::<_, Problem>(Audited::of_changes(after, events))
     };
-    Ok(answer(&ShownUser::of(call.write(work).await?, None)))
+    Ok(answer(&UserView::of(call.write(work).await?, None)))
 }
 
 impl UserBody {

@@ -19,7 +19,7 @@ use gate::{
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = SamlSubject)]
-struct ShownSubject {
+struct SubjectView {
     /// `sso_…`
     provider_id: String,
     /// First characters of the SHA-256 of the NameID, as in audit entries.
@@ -29,7 +29,7 @@ struct ShownSubject {
     pinned_at: Timestamp,
 }
 
-impl From<PinnedSubject> for ShownSubject {
+impl From<PinnedSubject> for SubjectView {
     fn from(pinned: PinnedSubject) -> Self {
         Self {
             provider_id: pinned.provider.to_string(),
@@ -44,7 +44,7 @@ impl From<PinnedSubject> for ShownSubject {
 #[schema(as = SamlSubjectList)]
 struct SubjectList {
     /// At most one for each identity provider.
-    subjects: Vec<ShownSubject>,
+    subjects: Vec<SubjectView>,
 }
 
 /// List the persistent NameIDs of a user
@@ -62,7 +62,7 @@ pub(crate) async fn list_saml_subjects(call: Call<Administer>) -> Answer {
         directory::find_person(tx, &id).await?;
         Ok::<_, Problem>(tx.pinned_subjects(&id).await?)
     };
-    let subjects = call.read(work).await?.into_iter().map(ShownSubject::from).collect();
+    let subjects = call.read(work).await?.into_iter().map(SubjectView::from).collect();
     Ok(answer(&SubjectList { subjects }))
 }
 

@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 use crate::api::{
     Answer, Call,
     auth::Revoked,
-    me::sessions::{SessionList, ShownSession},
+    me::sessions::{SessionList, SessionView},
 };
 use gate::{
     access::lifetime,
@@ -34,7 +34,7 @@ pub(crate) async fn list_user_sessions(call: Call<Administer>) -> Answer {
         Ok::<_, Problem>(sessions::list(ctx, tx, &person.id, lifetime).await?)
     };
     let found = call.read(work).await?;
-    let sessions = found.iter().map(|session| ShownSession::of(session, None)).collect();
+    let sessions = found.iter().map(|session| SessionView::of(session, None)).collect();
     Ok(answer(&SessionList { sessions }))
 }
 

@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = SamlCertificate)]
-pub(crate) struct ShownCertificate {
+pub(crate) struct CertificateView {
     /// SHA-256 of its DER form, in lower-case hexadecimal.
     fingerprint: String,
     /// Subject of the certificate.
@@ -29,7 +29,7 @@ pub(crate) struct ShownCertificate {
     pem: String,
 }
 
-impl ShownCertificate {
+impl CertificateView {
     fn of(certificate: &Certificate, now: Timestamp, used: Option<&'static str>) -> Self {
         Self {
             fingerprint: certificate.fingerprint(),
@@ -47,7 +47,7 @@ impl ShownCertificate {
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = SamlMetadataState)]
-pub(crate) struct ShownMetadata {
+pub(crate) struct MetadataView {
     /// When it was last fetched.
     #[schema(required, value_type = Option<String>, format = "date-time")]
     read_at: Option<Timestamp>,
@@ -69,7 +69,7 @@ pub(crate) struct ShownMetadata {
     valid_until: Option<Timestamp>,
 }
 
-impl ShownMetadata {
+impl MetadataView {
     fn of(provider: &Provider) -> Option<Self> {
         let refresh = &provider.refresh;
         let shown = Self {
@@ -104,7 +104,7 @@ impl From<Mapping> for AttributeMapping {
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = SamlServiceProvider)]
-pub(crate) struct ShownService {
+pub(crate) struct ServiceView {
     /// Also called audience or identifier.
     entity_id: String,
     /// Assertion consumer service (HTTP-POST). Also called reply URL or single sign-on URL.
@@ -117,7 +117,7 @@ pub(crate) struct ShownService {
     #[schema(format = "uri")]
     login_url: String,
     /// Certificates of all keys in use; two during a rotation.
-    certificates: Vec<ShownCertificate>,
+    certificates: Vec<CertificateView>,
 }
 
 /// Returns the URL that starts a sign-in through an SSO connection.
@@ -125,12 +125,12 @@ pub(crate) fn login_url(base_url: &str, provider: &Provider) -> String {
     format!("{base_url}/api/saml/{}/login", provider.id)
 }
 
-impl ShownService {
+impl ServiceView {
     fn of(base_url: &str, provider: &Provider, now: Timestamp) -> Self {
         let service = ServiceProvider::of(base_url, &provider.id);
         let (active, next) = (&provider.keys.active, &provider.keys.next);
-        let active = ShownCertificate::of(&active.certificate, now, Some("ACTIVE"));
-        let next = next.as_ref().map(|key| ShownCertificate::of(&key.certificate, now, Some("NEXT")));
+        let active = CertificateView::of(&active.certificate, now, Some("ACTIVE"));
+        let next = next.as_ref().map(|key| CertificateView::of(&key.certificate, now, Some("NEXT")));
         Self {
             metadata_url: service.entity_id.clone(),
             entity_id: service.entity_id,
@@ -145,7 +145,7 @@ impl ShownService {
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = SamlProvider)]
-pub(crate) struct ShownProvider {
+pub(crate) struct ProviderView {
     /// `sso_…`
     id: String,
     name: String,
@@ -159,7 +159,7 @@ pub(crate) struct ShownProvider {
     #[schema(format = "uri")]
     sso_url: String,
     /// Pinned signing certificates. Only signatures of their keys are accepted.
-    certificates: Vec<ShownCertificate>,
+    certificates: Vec<CertificateView>,
     /// `METADATA_XML`, `METADATA_URL` or `FIELDS`.
     #[schema(value_type = values::SamlSource)]
     source: &'static str,
@@ -169,12 +169,12 @@ pub(crate) struct ShownProvider {
     metadata_url: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
-    metadata: Option<ShownMetadata>,
+    metadata: Option<MetadataView>,
     attribute_mapping: Mapping,
     sign_requests: bool,
     force_authn: bool,
     authn_contexts: Vec<String>,
-    service_provider: ShownService,
+    service_provider: ServiceView,
     #[schema(value_type = String, format = "date-time")]
     created_at: Timestamp,
     #[schema(value_type = String, format = "date-time")]
@@ -183,7 +183,7 @@ pub(crate) struct ShownProvider {
     warnings: Vec<String>,
 }
 
-impl ShownProvider {
+impl ProviderView {
     pub(crate) fn of(base_url: &str, provider: &Provider, tenant: &TenantSetup, now: Timestamp) -> Self {
         let (source, metadata_url) = match &provider.source {
             Source::MetadataXml => ("METADATA_XML", None),
@@ -199,15 +199,15 @@ impl ShownProvider {
             verified_domains: verified.map(ToString::to_string).collect(),
             entity_id: provider.idp.entity_id.clone(),
             sso_url: provider.idp.sso_url.clone(),
-            certificates: certificates.map(|one| ShownCertificate::of(one, now, None)).collect(),
+            certificates: certificates.map(|one| CertificateView::of(one, now, None)).collect(),
             source,
             metadata_url,
-            metadata: ShownMetadata::of(provider),
+            metadata: MetadataView::of(provider),
             attribute_mapping: Mapping { email: provider.mapping.email.clone() },
             sign_requests: provider.sign_requests,
             force_authn: provider.force_authn,
             authn_contexts: provider.authn_contexts.clone(),
-            service_provider: ShownService::of(base_url, provider, now),
+            service_provider: ServiceView::of(base_url, provider, now),
             created_at: provider.created_at,
             updated_at: provider.updated_at,
             warnings: provider.warnings(tenant, now),
