@@ -39,8 +39,7 @@ pub(crate) fn run(rows: &[&str]) -> Result<()> {
     let pgbench = Pgbench { program: bin.join("pgbench"), url: cluster.url(), folder: folder.clone() };
     pgbench.prepare()?;
     // Do what autovacuum does in the first minute of a new table. Otherwise plans made for the empty table stay, and
-    // some
-    // of them read all rows of the tenant.
+    // some of them read all rows of the tenant.
     sql(&cluster, "ANALYZE")?;
     let mut floor = Command::new(release.join("examples/floor"));
     floor.arg(&postgres).arg(folder.join("bench.db")).arg(&on_postgres.tenant);

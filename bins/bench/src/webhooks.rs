@@ -118,8 +118,7 @@ impl Place {
     }
 
     /// Measures deliveries per second to this many subscriptions from a full queue, and the CPU microseconds per
-    /// delivery of the
-    /// server and of PostgreSQL.
+    /// delivery of the server and of PostgreSQL.
     fn drain(&self, cluster: &Cluster, name: &str, subscriptions: u64) -> Result<(f64, f64, f64)> {
         let url = self.database(cluster, name)?;
         let tenant = self.tenant(&url, "bench")?;

@@ -1,6 +1,5 @@
 //! Clients that use the server while faults are injected: identity providers that create users, and a load balancer
-//! that
-//! probes readiness.
+//! that probes readiness.
 
 use std::{
     io::{BufRead, BufReader, Error, ErrorKind, Read, Write},

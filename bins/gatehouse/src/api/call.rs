@@ -17,8 +17,7 @@ pub(crate) type Answer = Result<HttpResponse, Problem>;
 /// A request whose caller has the permission `P`, with the shared state of the server.
 ///
 /// It dereferences to an [`Access<P>`], the only way to the caller's data. Extraction never waits, so a caller
-/// without
-/// the permission is refused before any other parameter of the handler is read.
+/// without the permission is refused before any other parameter of the handler is read.
 pub(crate) struct Call<P: Permission> {
     access: Access<P>,
     pub(crate) site: web::Data<Site>,

@@ -1,6 +1,5 @@
 //! Periodic jobs for SSO connections: refresh metadata, report expiring certificates, and purge expired requests,
-//! tests
-//! and assertions.
+//! tests and assertions.
 //!
 //! Every instance with the worker role takes part. An instance leases each SSO connection for five minutes.
 

@@ -1,6 +1,5 @@
 //! Sends recognizable secrets through everything and then searches for them: in the log at its most verbose level, in
-//! every
-//! response, and in the database.
+//! every response, and in the database.
 
 use std::process::Command;
 

@@ -1,6 +1,5 @@
 //! An attacker with SQL access to the database forges sequence numbers and checkpoints, and tries to make the
-//! operator's own
-//! command remove history.
+//! operator's own command remove history.
 
 use serde_json::json;
 use store::testing::Kind;

@@ -1,6 +1,5 @@
 //! The attacker sends the headers of a request, delays the body until the credential has lost permissions, and then
-//! sends
-//! the body.
+//! sends the body.
 
 use credentials::SignInMode;
 use directory::Role;

@@ -1,6 +1,5 @@
 //! A password reset must end an attacker's access at once, not when it is redeemed. An attacker who redeems the link
-//! must not
-//! consume the notice that the owner should see.
+//! must not consume the notice that the owner should see.
 
 use directory::Role;
 use serde_json::{Value, json};

@@ -1,6 +1,5 @@
 //! The attacker's write waits for a database lock while their credential loses permissions. Only PostgreSQL runs
-//! several
-//! writes concurrently.
+//! several writes concurrently.
 
 use directory::{PeopleStore, Person, Role};
 use serde_json::json;
@@ -10,8 +9,7 @@ use tokio::sync::oneshot;
 use crate::support::{Browser, Server, Tenant, eventually};
 
 /// Runs `act` while another transaction locks the tenant's row. Returns its status after that transaction has changed
-/// the user
-/// and committed.
+/// the user and committed.
 fn while_waiting(
     server: &Server,
     tenant: &Tenant,

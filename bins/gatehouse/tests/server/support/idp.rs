@@ -1,6 +1,5 @@
 //! A SAML identity provider that reads our requests and signs any assertion. It writes canonical XML directly, so
-//! signing
-//! needs no library that parses XML.
+//! signing needs no library that parses XML.
 
 use data_encoding::BASE64;
 use kernel::{Env, SystemEnv, Timestamp};

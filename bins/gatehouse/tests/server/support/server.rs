@@ -417,8 +417,7 @@ impl Server {
     }
 
     /// Returns the tenant's audit log, newest first; entries of the same millisecond have no defined order. It
-    /// includes entries
-    /// that are recorded after the response.
+    /// includes entries that are recorded after the response.
     pub(crate) fn entries(&self, tenant: &Tenant) -> Vec<StoredEntry> {
         eventually(|| self.entering.is_empty());
         let read = self.store.read(tenant.id.clone(), async |tx: &mut Tx| tx.latest(10_000).await);

@@ -74,8 +74,7 @@ struct RunningExport {
 
 impl RunningExport {
     /// Returns the next bytes, or `None` at the end. An error cuts the connection, so that clients do not take a
-    /// partial
-    /// file for the whole.
+    /// partial file for the whole.
     async fn next(&mut self) -> Option<Result<web::Bytes, Problem>> {
         if self.has_ended {
             return None;
