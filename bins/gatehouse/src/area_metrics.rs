@@ -22,7 +22,7 @@ gate::metrics! {
     HASHING: Gauge = "gatehouse_passwords_waiting",
         "Passwords waiting to be hashed.";
     pub(crate) ATTEMPTS: Counter = "gatehouse_webhook_attempts_total",
-        "Webhook delivery attempts, by outcome.";
+        "Webhook delivery attempts, by outcome: succeeded, refused, timeout, connect, tls, blocked or event_dropped.";
     ATTEMPT_DURATION: Histogram = "gatehouse_webhook_attempt_duration_seconds",
         "Duration of webhook delivery attempts in seconds.";
     SENDING: Gauge = "gatehouse_webhook_attempts_in_flight",

@@ -181,16 +181,15 @@ async fn reset_password(office: &Operator, settings: &Settings, who: &UserSelect
     let reset::PasswordReset { person, kind, link, revoked_tokens } = done;
     let address = reset::link_url(&settings.base_url(), &link);
     let json = json!({ "id": person.id, "link": address, "revokedTokens": revoked_tokens });
-    let lines = format!(
-        "Revoked the password, all sessions and {} of {}.\n{}, valid for {}:\n{address}",
-        counted(revoked_tokens, "token", "tokens"),
-        who.email,
-        match kind {
-            LinkKind::Invitation => "Invitation link",
-            LinkKind::Reset => "Link to set a new password",
-        },
-        counted(kind.hours(), "hour", "hours"),
-    );
+    let valid = counted(kind.hours(), "hour", "hours");
+    let lines = match kind {
+        LinkKind::Invitation => format!("Invitation link for {}, valid for {valid}:\n{address}", who.email),
+        LinkKind::Reset => format!(
+            "Revoked the password, all sessions and {} of {}.\nLink to set a new password, valid for {valid}:\n{address}",
+            counted(revoked_tokens, "token", "tokens"),
+            who.email,
+        ),
+    };
     Ok(Report::new(json, lines))
 }
 

@@ -33,7 +33,7 @@ pub const KEYS: &[Key] = &[
     },
     Key {
         name: "base_url",
-        default: "`http://localhost:{port}` if `bind` is a loopback address, else `http://{bind}`",
+        default: "`http://localhost:{port}` if `bind` is a loopback address, else `http://{bind}`; `https` with `tls_cert`",
         help: "Origin at which clients reach the server, without a final slash. With `https`, responses carry HSTS.",
     },
     Key {

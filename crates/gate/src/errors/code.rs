@@ -70,7 +70,7 @@ codes! {
     PolicyRequiresMfa = "POLICY_REQUIRES_MFA", CONFLICT, "The tenant requires a second factor.";
     PolicyRequiresWebauthn = "POLICY_REQUIRES_WEBAUTHN", CONFLICT, "The tenant requires a passkey.";
     LastFactorPolicyBlocked = "LAST_FACTOR_POLICY_BLOCKED", CONFLICT, "The factor is the last one that the policy accepts.";
-    LockoutProtection = "LOCKOUT_PROTECTION", CONFLICT, "No administrator could sign in afterwards.";
+    LockoutProtection = "LOCKOUT_PROTECTION", CONFLICT, "The change would lock out every administrator, or everybody.";
     NotSealed = "NOT_SEALED", CONFLICT, "The audit entry is not sealed yet.";
     PayloadTooLarge = "PAYLOAD_TOO_LARGE", PAYLOAD_TOO_LARGE, "The body is too large.";
     UnsupportedMediaType = "UNSUPPORTED_MEDIA_TYPE", UNSUPPORTED_MEDIA_TYPE, "The media type of the body is not supported.";

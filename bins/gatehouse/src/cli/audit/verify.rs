@@ -31,10 +31,12 @@ pub(super) fn own_keys(settings: &Settings) -> CheckpointKeys {
 
 /// Returns the keys given on the command line, or those of this installation.
 fn keys(said: &[String], settings: &Settings, tenant: &str) -> Result<Vec<CheckpointKey>> {
-    let parse = |text: &String| {
+    let parse = |text: &str| {
         CheckpointKey::parse(text).ok_or_else(|| format!("--key: not a public key of checkpoints: {text}"))
     };
-    let mut keys = said.iter().map(parse).collect::<std::result::Result<Vec<_>, _>>()?;
+    // `gatehouse audit key` prints a key per line, so that one value may contain several.
+    let said = said.iter().flat_map(|text| text.split_whitespace());
+    let mut keys = said.map(parse).collect::<std::result::Result<Vec<_>, _>>()?;
     if keys.is_empty() {
         keys = own_keys(settings).of(tenant);
     }
@@ -98,15 +100,21 @@ pub(super) async fn verify_database(
         json.insert("tenantId".into(), name.clone().into());
         json.insert("origin".into(), origin.into());
     }
-    Ok(verdict(json, seen, &found.findings, found.count))
+    Ok(verdict(json, seen, &found.findings, found.count, "The log is unchanged since it was sealed"))
 }
 
 /// Reports the scope of a verification, each finding and the conclusion.
-fn verdict(json: serde_json::Value, seen: String, findings: &[Finding], count: usize) -> Report {
+fn verdict(
+    json: serde_json::Value,
+    seen: String,
+    findings: &[Finding],
+    count: usize,
+    intact: &str,
+) -> Report {
     let mut lines = vec![seen];
     lines.extend(findings.iter().map(ToString::to_string));
     lines.push(match count {
-        0 => "The log is unchanged since it was sealed".into(),
+        0 => intact.to_owned(),
         count => {
             format!("{}: the log was changed after it was sealed", counted(count, "finding", "findings"))
         }
@@ -128,5 +136,6 @@ pub(super) fn verify_file(path: &Path, said: &[String], settings: &Settings) -> 
         found.root,
         found.left_out
     );
-    Ok(verdict(serde_json::to_value(&found)?, seen, &found.findings, found.count))
+    let intact = "The entries in this file are unchanged";
+    Ok(verdict(serde_json::to_value(&found)?, seen, &found.findings, found.count, intact))
 }
