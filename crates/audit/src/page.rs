@@ -86,7 +86,7 @@ impl Search {
         Ok(Self { filter, start })
     }
 
-    /// Returns whether storage can answer the search by indexes alone.
+    /// Returns whether storage can answer the search only from indexes.
     pub fn is_indexed(&self) -> bool {
         match self.start {
             Start::After(_) => self.filter.is_indexed() || self.filter.is_of_few_codes(),

@@ -65,7 +65,7 @@ impl FilterParameters {
         is_set.map(|(name, _)| name.to_owned()).collect()
     }
 
-    /// Parses the parameters. Event types and resource types are looked up in `catalog`.
+    /// Parses the parameters. `catalog` resolves event types and resource types.
     pub fn filter(self, catalog: &Catalog) -> Result<Filter, InvalidParameter> {
         let is_nul = |value: Option<&str>| value.is_some_and(|value| value.contains('\0'));
         if let Some((name, _)) = self.named().into_iter().find(|(_, value)| is_nul(*value)) {

@@ -93,7 +93,7 @@ pub async fn waiting_test(
 }
 
 /// Finds the test of the request that a response names, if this browser started it. The response may be unverified:
-/// whoever started the test in this browser may learn why it was refused.
+/// the user who started the test in this browser may learn why it was refused.
 pub async fn test_of_request(
     store: &mut dyn RequestStore,
     provider: &ProviderId,

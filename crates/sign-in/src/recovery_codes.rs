@@ -1,4 +1,4 @@
-//! Recovery codes, which stand in for a lost factor.
+//! Recovery codes, which replace a lost factor.
 
 use audit::{Event, events::credentials::RecoveryCodesGenerated};
 use credentials::{FactorStore, recovery};
