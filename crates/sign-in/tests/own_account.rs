@@ -4,16 +4,15 @@
 use std::sync::Arc;
 
 use credentials::{
-    Aaguid, Attestation, Factor, FactorKind, FactorStore, Passkeys, PatPolicy, SignInMode, SignInPolicy,
-    SignInStore, TrustAnchors,
+    Attestation, Factor, FactorKind, FactorStore, Passkeys, PatPolicy, SignInMode, SignInPolicy, SignInStore,
 };
 use directory::{NewPerson, Role};
-use kernel::{Actor, Ctx, Env, ManualEnv, Secret, TenantId};
+use kernel::{Actor, Ctx, Env, ManualEnv, TenantId};
 use serde_json::json;
 use sessions::{Grace, GraceAct, GraceKind, Method, NewSession, Session, Standing};
 use sign_in::{
-    Error, FactorName, MemoryStore, StepUpAnswer, TotpKeys, Verifiers, app_enrolment, change_policy,
-    check_policy,
+    Error, FactorName, MemoryStore, StepUpAnswer, Verifiers, app_enrolment, change_policy, check_policy,
+    conformance::{NoTrustAnchors, PlainKeys},
     enrolment::{Enrolling, EnrolmentGround, has_grace_to_remove},
     lock_account,
     own_password::{self, CurrentPassword, PasswordReplacement, needs_step_up},
@@ -21,26 +20,6 @@ use sign_in::{
     pats, recovery_codes,
 };
 use tokens::pat::NewPat;
-
-struct PlainKeys;
-
-impl TotpKeys for PlainKeys {
-    fn seal_totp(&self, _: &dyn Env, _: &[u8], secret: &[u8]) -> Option<Vec<u8>> {
-        Some(secret.to_vec())
-    }
-
-    fn open_totp(&self, _: &[u8], sealed: &[u8]) -> Option<Secret<Vec<u8>>> {
-        Some(Secret::new(sealed.to_vec()))
-    }
-}
-
-struct NoTrustAnchors;
-
-impl TrustAnchors for NoTrustAnchors {
-    fn roots(&self, _: Aaguid) -> Vec<Vec<u8>> {
-        Vec::new()
-    }
-}
 
 /// A user with a session.
 struct Desk {

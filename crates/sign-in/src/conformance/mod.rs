@@ -12,6 +12,7 @@ use audit::Audited;
 use kernel::{Ctx, Env, ManualEnv, TenantId};
 use sessions::{GraceAct, Standing};
 
+pub use self::rig::{NoTrustAnchors, PlainKeys};
 use self::{
     model::Model,
     rig::Rig,

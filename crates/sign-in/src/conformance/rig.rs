@@ -31,7 +31,8 @@ use crate::{
 const SLUG: &str = "acme";
 
 /// Stores TOTP secrets in plain text. Their encryption belongs to another crate.
-struct PlainKeys;
+#[derive(Debug)]
+pub struct PlainKeys;
 
 impl TotpKeys for PlainKeys {
     fn seal_totp(&self, _: &dyn Env, _: &[u8], secret: &[u8]) -> Option<Vec<u8>> {
@@ -43,7 +44,9 @@ impl TotpKeys for PlainKeys {
     }
 }
 
-struct NoTrustAnchors;
+/// Trusts no manufacturer.
+#[derive(Debug)]
+pub struct NoTrustAnchors;
 
 impl TrustAnchors for NoTrustAnchors {
     fn roots(&self, _: Aaguid) -> Vec<Vec<u8>> {
