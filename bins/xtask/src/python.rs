@@ -25,7 +25,10 @@ pub fn environment(name: &str) -> Result<PathBuf> {
         sh::run(Command::new("python3").args(["-m", "venv"]).arg(&folder))?;
         let mut pip = Command::new(&python);
         pip.args(["-m", "pip", "--quiet", "--disable-pip-version-check", "install", "--retries", "5"]);
-        sh::run(pip.args(["--require-hashes", "-r"]).arg(&list))?;
+        // The list is complete. Without `--no-deps`, pip looks at the newest release behind an extra
+        // such as `pydantic[email]` and refuses it, because the list has no hash for it.
+        sh::run(pip.args(["--no-deps", "--require-hashes", "-r"]).arg(&list))?;
+        sh::run(Command::new(&python).args(["-m", "pip", "--disable-pip-version-check", "check"]))?;
         std::fs::write(&done, "").map_err(|error| error.to_string())?;
     }
     Ok(python)
