@@ -442,6 +442,7 @@ async fn log_verifies_after_a_rotation_of_the_master_key() {
         let keys = VerifyKeys { checkpoints: &checkpoints, entries: Some(&entries), retired };
         let found = verify(&mut world.audit_log, tenant.as_str(), keys, Vec::new()).await.unwrap();
         assert_eq!(found.count, count, "{found:?}");
+        assert_eq!((found.lacks_only_keys(), found.unknown_keys.len()), (count > 0, count.min(1)));
     }
 }
 

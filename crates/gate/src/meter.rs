@@ -50,7 +50,7 @@ metrics! {
     pub(crate) CONNECTIONS_MAX: Gauge = "gatehouse_database_connections_max",
         "Limit of database connections.";
     pub(crate) WAITING: Gauge = "gatehouse_database_waiting",
-        "Units of work waiting for a connection, a reader, the writer or a scan slot.";
+        "Transactions waiting for a database connection, the writer of SQLite, or a slot for an unindexed search.";
     pub(crate) SCANS: Gauge = "gatehouse_database_scans_running",
         "Running scans: reads whose cost grows with the size of the tenant.";
     pub(crate) SCANS_ENDED: Counter = "gatehouse_database_scans_total",
@@ -58,7 +58,7 @@ metrics! {
     pub(crate) WAL: Gauge = "gatehouse_database_wal_bytes",
         "Size of SQLite's write-ahead log in bytes.";
     pub(crate) OLDEST: Gauge = "gatehouse_database_oldest_wait_seconds",
-        "Age of the oldest waiting unit of work in seconds.";
+        "Time in seconds that the longest-waiting transaction has waited.";
     pub(crate) CERTIFICATE: Gauge = "gatehouse_tls_certificate_ends_timestamp_seconds",
         "Expiry of the TLS certificate as a Unix timestamp in seconds.";
     pub(crate) EVENTS: Counter = "gatehouse_events_total",

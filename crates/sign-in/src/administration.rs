@@ -9,7 +9,7 @@ use audit::{
     },
 };
 use credentials::SignInStore;
-use directory::{NewPerson, PeopleStore, Person, ProfileChanges, Role, find_person};
+use directory::{NewPerson, PeopleStore, Person, ProfileChanges, find_person};
 use kernel::{Ctx, UserId};
 use tokens::{
     NewScimToken, PatError, PatId, PatStore, RawToken, ScimToken, ScimTokenError, ScimTokenId, ScimTokenStore,
@@ -36,27 +36,9 @@ pub async fn create_user<S: PeopleStore + SignInStore>(
     Ok(Audited::of_changes(person, events))
 }
 
-/// Sets a user's role. The operator may also take the role from the last administrator.
-pub async fn set_role<S: PeopleStore>(
-    ctx: &Ctx,
-    store: &mut S,
-    user: &UserId,
-    role: Role,
-) -> Result<Audited<Person>, directory::Error> {
-    set(ctx, store, user, |person| person.role = role).await
-}
-
-/// Sets whether a user may use a password even if the tenant requires single sign-on.
-pub async fn set_break_glass<S: PeopleStore>(
-    ctx: &Ctx,
-    store: &mut S,
-    user: &UserId,
-    break_glass: bool,
-) -> Result<Audited<Person>, directory::Error> {
-    set(ctx, store, user, |person| person.break_glass = break_glass).await
-}
-
-async fn set<S: PeopleStore>(
+/// Changes a user's role, break-glass state or permission to sign in for the operator, who may also leave the tenant
+/// without an administrator. Disabling a user ends the sessions.
+pub async fn change_account<S: PeopleStore>(
     ctx: &Ctx,
     store: &mut S,
     user: &UserId,
@@ -135,6 +117,7 @@ pub async fn revoke_scim_token<S: ScimTokenStore>(
 mod tests {
     use std::sync::Arc;
 
+    use directory::Role;
     use kernel::{Actor, Env, ManualEnv, TenantId};
     use tokens::{Scope, pat::NewPat};
 
@@ -165,12 +148,17 @@ mod tests {
     async fn operator_changes_an_account_once() {
         let (ctx, mut store) = world();
         let id = admin(&ctx, &mut store).await;
-        let role = codes(set_role(&ctx, &mut store, &id, Role::Member).await.unwrap());
+        let to_member = |person: &mut Person| person.role = Role::Member;
+        let role = codes(change_account(&ctx, &mut store, &id, to_member).await.unwrap());
         assert_eq!((role.0.role, role.1), (Role::Member, vec!["ACCOUNT_USER_ROLE_CHANGED"]));
-        let again = codes(set_role(&ctx, &mut store, &id, Role::Member).await.unwrap());
+        let again = codes(change_account(&ctx, &mut store, &id, to_member).await.unwrap());
         assert_eq!(again.1, [""; 0]);
-        let (_, events) = set_break_glass(&ctx, &mut store, &id, true).await.unwrap().into_parts();
-        assert_eq!(events[0].data, r#"{"changed":["breakGlass"]}"#);
+        let marked = change_account(&ctx, &mut store, &id, |person| person.break_glass = true).await.unwrap();
+        assert_eq!(marked.into_parts().1[0].data, r#"{"changed":["breakGlass"]}"#);
+        for (active, expected) in [(false, "ACCOUNT_USER_DEACTIVATED"), (true, "ACCOUNT_USER_REACTIVATED")] {
+            let switched = change_account(&ctx, &mut store, &id, move |person| person.active = active).await;
+            assert_eq!(codes(switched.unwrap()).1, [expected]);
+        }
         let gone = codes(delete_user(&ctx, &mut store, &id).await.unwrap());
         assert_eq!(gone.1, ["ACCOUNT_USER_DELETED"]);
         let missing = delete_user(&ctx, &mut store, &id).await;

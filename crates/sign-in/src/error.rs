@@ -63,6 +63,9 @@ pub enum Error {
     /// No user with this id.
     #[error("There is no such user.")]
     UserNotFound,
+    /// The user is disabled, so a link would not help them.
+    #[error("This user is disabled. Enable the user first.")]
+    UserDisabled,
     /// The tenant's network policy blocks the client's address.
     #[error("{}", netpolicy::BLOCKED)]
     NetworkBlocked(Box<NetworkBlocked>),

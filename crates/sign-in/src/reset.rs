@@ -58,7 +58,7 @@ pub async fn reset_password<S: Storage>(
 ) -> Result<Audited<PasswordReset>, Error> {
     let person = find_person(store, user).await?;
     if !person.active {
-        return Err(Error::UserNotFound);
+        return Err(Error::UserDisabled);
     }
     // An earlier reset that was not redeemed has already deleted the password.
     let begun_before = store.notices(user).await?.iter().any(|notice| notice == PASSWORD_RESET);

@@ -4,7 +4,7 @@ use clap::Subcommand;
 use serde_json::{Value, json};
 use store::DatabaseUrl;
 
-use super::{report::Report, report::Result};
+use super::report::{Report, Result, details};
 use crate::config::{LogFormat, Raw};
 
 #[derive(Subcommand)]
@@ -31,7 +31,7 @@ pub(crate) fn run(Command::Check: &Command, raw: &mut Raw) -> Result<Report> {
         "ok": true,
         "databaseUrl": database,
         "bind": settings.bind.to_string(),
-        "baseUrl": settings.base_url,
+        "baseUrl": settings.base_url(),
         "dataDir": settings.data_dir,
         "authSecret": secret(settings.auth_secret.is_some()),
         "masterKey": secret(settings.master_key.is_some()),
@@ -49,8 +49,34 @@ pub(crate) fn run(Command::Check: &Command, raw: &mut Raw) -> Result<Report> {
         "logFormat": if settings.log_format == LogFormat::Json { "json" } else { "pretty" },
         "logLevel": settings.log_level.to_string().to_ascii_lowercase(),
     });
-    let lines = serde_json::to_string_pretty(&json)?;
-    Ok(Report::new(json, lines))
+    let names = json.as_object().into_iter().flatten().filter(|(name, _)| *name != "ok");
+    let lines: Vec<_> = names.map(|(name, value)| (setting_name(name), shown(value))).collect();
+    let lines: Vec<_> = lines.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
+    Ok(Report::new(json, details(&lines)))
+}
+
+/// Returns the name in the configuration file of a member of the JSON.
+fn setting_name(member: &str) -> String {
+    let mut name = String::new();
+    for character in member.chars() {
+        if character.is_ascii_uppercase() {
+            name.push('_');
+        }
+        name.push(character.to_ascii_lowercase());
+    }
+    name
+}
+
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Null => "-".to_owned(),
+        Value::String(text) => text.clone(),
+        Value::Array(values) => match values.iter().map(shown).collect::<Vec<_>>().join(", ") {
+            none if none.is_empty() => "-".to_owned(),
+            list => list,
+        },
+        other => other.to_string(),
+    }
 }
 
 /// Reports a JSON document; indented unless `--json` is set.

@@ -7,9 +7,9 @@ use std::io::Read;
 use audit::{Audited, Unaudited};
 use clap::{Args, Subcommand, ValueEnum};
 use credentials::{PasswordContext, Passwords, Salt, SignInStore, check_new_password};
-use directory::{LinkKind, NewPerson, Role};
+use directory::{LinkKind, NewPerson, Person, Role};
 use kernel::{Ctx, Email, Secret};
-use serde_json::json;
+use serde_json::{Value, json};
 use sign_in::{administration, reset};
 use store::Tx;
 
@@ -79,6 +79,18 @@ pub(crate) enum Command {
         #[arg(value_enum)]
         switch: Toggle,
     },
+    /// Disable a user: end all sessions and refuse sign-ins and tokens
+    #[command(after_help = "Example:\n  gatehouse user disable --tenant acme --email ada@example.com")]
+    Disable {
+        #[command(flatten)]
+        who: UserSelection,
+    },
+    /// Let a disabled user sign in again
+    #[command(after_help = "Example:\n  gatehouse user enable --tenant acme --email ada@example.com")]
+    Enable {
+        #[command(flatten)]
+        who: UserSelection,
+    },
     /// Delete a user
     #[command(after_help = "Example:\n  gatehouse user delete --tenant acme --email ada@example.com")]
     Delete {
@@ -112,10 +124,19 @@ pub(crate) async fn run(command: Command, office: &Operator, settings: &Settings
         }
         Command::List { tenant } => listing::list(&tenant, office).await,
         Command::Show { who } => listing::show(&who.tenant, &who.email, office).await,
-        Command::Role { who, role } => set_role(office, &who, role).await,
+        Command::Role { who, role } => {
+            let text = format!("{} has role {}", who.email, role.as_str());
+            change(office, &who, move |person| person.role = role, ("role", json!(role.as_str())), text).await
+        }
         Command::Reset { who, factors: false } => reset_password(office, settings, &who).await,
         Command::Reset { who, factors: true } => reset_factors(office, &who).await,
-        Command::BreakGlass { who, switch } => break_glass(office, &who, matches!(switch, Toggle::On)).await,
+        Command::BreakGlass { who, switch } => {
+            let on = matches!(switch, Toggle::On);
+            let text = format!("Break-glass is {} for {}", if on { "on" } else { "off" }, who.email);
+            change(office, &who, move |person| person.break_glass = on, ("breakGlass", json!(on)), text).await
+        }
+        Command::Disable { who } => set_active(office, &who, false).await,
+        Command::Enable { who } => set_active(office, &who, true).await,
         Command::Delete { who } => delete(office, &who).await,
     }
 }
@@ -162,14 +183,26 @@ async fn create(
     Ok(Report::new(json, format!("Created user {shown} ({})", person.id)))
 }
 
-async fn set_role(office: &Operator, who: &UserSelection, role: Role) -> Result<Report> {
+/// Changes a user, and reports the changed member and the user's ID, or `text`.
+async fn change(
+    office: &Operator,
+    who: &UserSelection,
+    edit: impl FnOnce(&mut Person) + Send + 'static,
+    (name, value): (&str, Value),
+    text: String,
+) -> Result<Report> {
     let (tenant, id) = office.user(&who.tenant, &who.email).await?;
+    let json = json!({ "id": id, name: value });
     let write = office.write(&tenant.id, async move |ctx: &Ctx, tx: &mut Tx| {
-        administration::set_role(ctx, tx, &id, role).await
+        administration::change_account(ctx, tx, &id, edit).await
     });
-    let person = write.await?;
-    let json = json!({ "id": person.id, "role": role.as_str() });
-    Ok(Report::new(json, format!("{} has role {}", who.email, role.as_str())))
+    write.await?;
+    Ok(Report::new(json, text))
+}
+
+async fn set_active(office: &Operator, who: &UserSelection, active: bool) -> Result<Report> {
+    let text = format!("{} user {}", if active { "Enabled" } else { "Disabled" }, who.email);
+    change(office, who, move |person| person.active = active, ("active", json!(active)), text).await
 }
 
 async fn reset_password(office: &Operator, settings: &Settings, who: &UserSelection) -> Result<Report> {
@@ -208,19 +241,6 @@ async fn reset_factors(office: &Operator, who: &UserSelection) -> Result<Report>
         counted(revoked_tokens, "token", "tokens")
     );
     Ok(Report::new(json, lines))
-}
-
-async fn break_glass(office: &Operator, who: &UserSelection, on: bool) -> Result<Report> {
-    let (tenant, id) = office.user(&who.tenant, &who.email).await?;
-    let write = office.write(&tenant.id, async move |ctx: &Ctx, tx: &mut Tx| {
-        administration::set_break_glass(ctx, tx, &id, on).await
-    });
-    let person = write.await?;
-    let word = if on { "on" } else { "off" };
-    Ok(Report::new(
-        json!({ "id": person.id, "breakGlass": on }),
-        format!("Break-glass is {word} for {}", who.email),
-    ))
 }
 
 async fn delete(office: &Operator, who: &UserSelection) -> Result<Report> {

@@ -6,7 +6,7 @@ use ::webhooks::{
     Attempt, AttemptError, DeliveryId, EventFilter, Outcome, Signers, SigningSecret,
     client::{AddressGuard, Client, ClientSettings, Target},
 };
-use audit::{AuditQueryStore, Filter, follow};
+use audit::{AuditQueryStore, Filter, follow, log::SealStore as _};
 use clap::Subcommand;
 use directory::Tenant;
 use kernel::{StoreError, TenantId};
@@ -21,6 +21,8 @@ use super::{operator::Operator, report::Result};
 
 /// Interval between two reads.
 const EVERY: Duration = Duration::from_millis(250);
+/// Milliseconds within which a running server seals an event.
+const SEALED_WITHIN: i64 = 5000;
 /// Events per read.
 const AT_ONCE: usize = 100;
 
@@ -132,7 +134,19 @@ impl Listener<'_> {
         Ok(self.office.store.read::<_, StoreError>(self.tenant.clone(), read).await?)
     }
 
+    /// Returns true if an entry has waited so long for its seal that no server can be running.
+    async fn waits(&self) -> Result<bool> {
+        let read = async |tx: &mut Tx| match tx.unsealed(None, 1).await?.first() {
+            Some(oldest) => tx.entry(&oldest.id).await,
+            None => Ok(None),
+        };
+        let oldest = self.office.store.read::<_, StoreError>(self.tenant.clone(), read).await?;
+        let latest = self.office.env.now().plus_millis(-SEALED_WITHIN);
+        Ok(oldest.is_some_and(|entry| entry.timestamp < latest))
+    }
+
     async fn listen(&self, mut next: u64) -> Result<()> {
+        let mut was_told = false;
         loop {
             let from = next;
             let read = async move |tx: &mut Tx| follow(tx, &Filter::default(), from, AT_ONCE).await;
@@ -145,6 +159,12 @@ impl Listener<'_> {
             }
             next = followed.next;
             if is_all {
+                if !was_told && self.waits().await? {
+                    was_told = true;
+                    eprintln!(
+                        "Events are waiting, but no server seals them. Start one on this database: gatehouse serve"
+                    );
+                }
                 sleep(EVERY).await;
             }
         }

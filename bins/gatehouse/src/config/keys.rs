@@ -34,7 +34,7 @@ pub const KEYS: &[Key] = &[
     Key {
         name: "base_url",
         default: "`http://localhost:{port}` if `bind` is a loopback address, else `http://{bind}`; `https` with `tls_cert`",
-        help: "Origin at which clients reach the server, without a final slash. With `https`, responses carry HSTS.",
+        help: "Origin at which clients reach the server, without a final slash. Set it if `bind` is `0.0.0.0` or `[::]`: otherwise printed links do not open. With `https`, responses carry HSTS.",
     },
     Key {
         name: "data_dir",
@@ -69,7 +69,7 @@ pub const KEYS: &[Key] = &[
     Key {
         name: "password_cost",
         default: "19456,2,1",
-        help: "Cost of hashing a password with argon2id: KiB of memory, passes, lanes. Passwords with another cost are rehashed at the next sign-in.",
+        help: "Cost of hashing a password with argon2id: memory in KiB, iterations, parallelism. Passwords with another cost are rehashed at the next sign-in.",
     },
     Key {
         name: "smtp_url",
@@ -79,8 +79,8 @@ pub const KEYS: &[Key] = &[
     Key { name: "smtp_from", default: "Gatehouse <no-reply@{host of base_url}>", help: "Sender of mail." },
     Key {
         name: "geo_database",
-        default: "none: sessions show no place",
-        help: "MaxMind database of cities, to show the place of a session.",
+        default: "none: sessions have no location",
+        help: "MaxMind city database, to show the location of a session.",
     },
     Key {
         name: "metrics_bind",
@@ -126,12 +126,12 @@ pub const KEYS: &[Key] = &[
     Key {
         name: "audit_export_seconds",
         default: "300",
-        help: "Seconds that one export of the audit log may take: 1 to 3600. After that the server closes its connection. During an export the database retains all row versions.",
+        help: "Seconds that one export of the audit log may take: 1 to 3600. After that the server closes its connection. During an export PostgreSQL cannot remove dead rows (`VACUUM`).",
     },
     Key {
         name: "max_in_flight",
         default: "64 per worker thread",
-        help: "Requests processed at the same time. If the limit holds for more than 100 ms, it drops to an eighth. More requests get 503 with `Retry-After`.",
+        help: "Requests processed at the same time in a burst; one eighth of it if the load lasts over 100 ms. More get 503 with `Retry-After`.",
     },
     Key {
         name: "max_bodies_per_address",

@@ -85,6 +85,14 @@ fn operators_changes_apply_to_the_next_request() {
         assert_eq!(of(&["user", "reset", "--factors"])["removed"], 0);
         assert_eq!(other.get("/api/me").json()["code"], "SESSION_REVOKED");
 
+        let again = || other.sign_in("ada@example.com", "another password for Ada");
+        assert_eq!(again().json()["status"], "SIGNED_IN");
+        assert_eq!(of(&["user", "disable"])["active"], false);
+        assert_eq!(other.get("/api/me").json()["code"], "ACCOUNT_DISABLED");
+        refused(&process, &[&["user", "reset"], &who[..]].concat(), "This user is disabled");
+        assert_eq!(of(&["user", "enable"])["active"], true);
+        assert_eq!(again().json()["status"], "SIGNED_IN");
+
         let id = pat["id"].as_str().unwrap();
         assert_eq!(process.json(&["token", "revoke", "--id", id])["revoked"], true);
         assert_eq!(by.get("/api/me").json()["code"], "UNAUTHENTICATED");

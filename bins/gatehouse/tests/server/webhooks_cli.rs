@@ -58,6 +58,18 @@ fn listen_forwards_signed_events_to_a_local_program() {
 }
 
 #[test]
+fn listen_says_if_no_server_seals_events() {
+    let process = Process::on(Kind::Sqlite, &[]);
+    process.tenant("acme");
+    let words = ["webhooks", "listen", "--forward", "http://127.0.0.1:9/"];
+    let mut child = process.command(&words).stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
+    let _listening = Listening(child);
+    let said = said.next().unwrap().unwrap();
+    assert!(said.contains("gatehouse serve"), "{said}");
+}
+
+#[test]
 fn api_instance_serves_and_worker_instance_delivers() {
     for kind in Kind::ALL {
         let settings =

@@ -185,6 +185,11 @@ pub struct Verified {
     pub dropped: u64,
     /// Entries whose MAC was verified. The others were sealed by a version without MACs, or name a retired key.
     pub macs: u64,
+    /// IDs of master keys that MACs of sealed entries name and that are not known, in the order of the log.
+    pub unknown_keys: Vec<String>,
+    /// Number of findings about these keys.
+    #[serde(skip)]
+    pub(super) unknown_macs: usize,
     /// Entries whose address was erased. Their other members were verified.
     pub erased: u64,
     /// Unsealed entries.
@@ -198,6 +203,21 @@ pub struct Verified {
 }
 
 impl Verified {
+    /// Returns true if all findings are MACs of sealed entries with an unknown key. The log is unchanged since it was
+    /// sealed; the key was retired, or somebody exchanged the MACs before.
+    pub fn lacks_only_keys(&self) -> bool {
+        self.count > 0 && self.count == self.unknown_macs
+    }
+
+    pub(super) fn found_unknown_key(&mut self, sequence: u64, id: String, key: &str) {
+        self.unknown_macs += 1;
+        if !self.unknown_keys.iter().any(|known| known == key) {
+            self.unknown_keys.push(key.to_owned());
+        }
+        let problem = MacProblem::UnknownKey;
+        self.found(Finding::Unauthenticated { sequence: Some(sequence), id, problem });
+    }
+
     /// Adds a finding unless it is already listed, because several checks can report it.
     pub(super) fn found_once(&mut self, finding: Finding) {
         if !self.findings.contains(&finding) {

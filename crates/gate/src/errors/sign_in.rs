@@ -32,6 +32,7 @@ impl From<sign_in::Error> for Problem {
             Error::SessionRevoked => return Self::session_revoked(),
             Error::MfaRequired => return Self::mfa_required(),
             Error::UserNotFound => return Self::not_found(),
+            Error::UserDisabled => Code::NotFound,
             Error::NetworkBlocked(blocked) => {
                 return Self::sign_in_blocked().with_event_as(&blocked.ctx, blocked.event);
             }

@@ -14,6 +14,7 @@ use audit::{
     },
 };
 use kernel::StoreError;
+use serde_json::Value;
 use store::Tx;
 
 use crate::{
@@ -100,26 +101,34 @@ pub(super) async fn verify_database(
         json.insert("tenantId".into(), name.clone().into());
         json.insert("origin".into(), origin.into());
     }
-    Ok(verdict(json, seen, &found.findings, found.count, "The log is unchanged since it was sealed"))
+    let conclusion = if found.lacks_only_keys() {
+        format!(
+            "The log is unchanged since it was sealed, but {} name a master key that this installation does not \
+             have.\nIf you retired it, verify again with --retired-key {}",
+            counted(found.count, "MAC", "MACs"),
+            found.unknown_keys.join(" --retired-key ")
+        )
+    } else {
+        conclusion(found.count, "The log is unchanged since it was sealed")
+    };
+    Ok(verdict(json, seen, &found.findings, found.count, &conclusion))
 }
 
 /// Reports the scope of a verification, each finding and the conclusion.
-fn verdict(
-    json: serde_json::Value,
-    seen: String,
-    findings: &[Finding],
-    count: usize,
-    intact: &str,
-) -> Report {
+fn verdict(json: Value, seen: String, findings: &[Finding], count: usize, conclusion: &str) -> Report {
     let mut lines = vec![seen];
     lines.extend(findings.iter().map(ToString::to_string));
-    lines.push(match count {
+    lines.push(conclusion.to_owned());
+    Report { json, lines: lines.join("\n"), failed: count > 0 }
+}
+
+fn conclusion(count: usize, intact: &str) -> String {
+    match count {
         0 => intact.to_owned(),
         count => {
             format!("{}: the log was changed after it was sealed", counted(count, "finding", "findings"))
         }
-    });
-    Report { json, lines: lines.join("\n"), failed: count > 0 }
+    }
 }
 
 pub(super) fn verify_file(path: &Path, said: &[String], settings: &Settings) -> Result<Report> {
@@ -136,6 +145,6 @@ pub(super) fn verify_file(path: &Path, said: &[String], settings: &Settings) -> 
         found.root,
         found.left_out
     );
-    let intact = "The entries in this file are unchanged";
-    Ok(verdict(serde_json::to_value(&found)?, seen, &found.findings, found.count, intact))
+    let conclusion = conclusion(found.count, "The entries in this file are unchanged");
+    Ok(verdict(serde_json::to_value(&found)?, seen, &found.findings, found.count, &conclusion))
 }

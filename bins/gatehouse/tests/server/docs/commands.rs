@@ -14,6 +14,8 @@ use crate::support::{Process, ending_in, idp_metadata};
 
 /// Blocks that do not run say so in a comment in front of them, with the reason.
 const NOT_RUN: &str = "not run: ";
+/// Password of the users that exist before a page's commands run.
+const PASSWORD: &str = "ten lanterns over Reading";
 /// Where the pages say that the server is.
 const SERVER: &str = "https://gatehouse.example.com";
 /// Serves in the background, as a second terminal would, until the page ends.
@@ -63,7 +65,9 @@ fn try_page(path: &Path) -> Result<String, String> {
         process.json(&["tenant", "create", "--slug", "acme", "--name", "Acme"]);
         for (email, role) in [("ada@example.com", "ADMIN"), ("grace@example.com", "MEMBER")] {
             if !creates("user") || role == "ADMIN" {
-                process.json(&["user", "create", "--tenant", "acme", "--email", email, "--role", role]);
+                let create = ["user", "create", "--tenant", "acme", "--email", email, "--role", role];
+                let made = process.with_input(&[&create[..], &["--password-stdin"]].concat(), PASSWORD);
+                assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
             }
         }
         let token = process.json(&["token", "scim", "--tenant", "acme", "--name", "Acme"]);
@@ -98,6 +102,7 @@ fn try_page(path: &Path) -> Result<String, String> {
         .current_dir(process.path())
         .envs(settings)
         .env("RECEIVER_PORT", receiver.to_string())
+        .env("PASSWORD", PASSWORD)
         .stdin(Stdio::null())
         .output()
         .unwrap();

@@ -20,7 +20,7 @@ use super::{
     statement::{MacStart, Statement},
 };
 use crate::{
-    EntryKeys, EventData, MacProblem, StoredEntry,
+    EntryKeys, EntryMac, EventData, MacProblem, StoredEntry,
     events::audit_log::{AuditEntriesDropped, AuditRetentionChanged},
 };
 
@@ -256,12 +256,15 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
     fn check_mac(&mut self, sequence: u64, id: String, leaf: Hash, entry: &StoredEntry) {
         let Some(keys) = self.keys.entries else { return self.erasures.check_entry(entry) };
         let mac = entry.mac.as_ref();
-        let is_retired = mac.is_some_and(|mac| self.keys.retired.contains(&mac.key));
-        match keys.verify(self.tenant, &id, &leaf, mac) {
-            Ok(()) => self.result.macs += 1,
-            Err(MacProblem::Missing) if sequence < self.mac_start => {}
-            Err(MacProblem::UnknownKey) if is_retired => {}
-            Err(problem) => {
+        let is_retired = |mac: &EntryMac| self.keys.retired.contains(&mac.key);
+        match (keys.verify(self.tenant, &id, &leaf, mac), mac) {
+            (Ok(()), _) => self.result.macs += 1,
+            (Err(MacProblem::Missing), _) if sequence < self.mac_start => {}
+            (Err(MacProblem::UnknownKey), Some(mac)) if is_retired(mac) => {}
+            (Err(MacProblem::UnknownKey), Some(mac)) => {
+                return self.result.found_unknown_key(sequence, id, &mac.key);
+            }
+            (Err(problem), _) => {
                 return self.result.found(Finding::Unauthenticated { sequence: Some(sequence), id, problem });
             }
         }
