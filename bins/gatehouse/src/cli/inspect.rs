@@ -49,32 +49,24 @@ pub(crate) fn run(Command::Check: &Command, raw: &mut Raw) -> Result<Report> {
         "logFormat": if settings.log_format == LogFormat::Json { "json" } else { "pretty" },
         "logLevel": settings.log_level.to_string().to_ascii_lowercase(),
     });
-    let names = json.as_object().into_iter().flatten().filter(|(name, _)| *name != "ok");
-    let lines: Vec<_> = names.map(|(name, value)| (setting_name(name), shown(value))).collect();
-    let lines: Vec<_> = lines.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
-    Ok(Report::new(json, details(&lines)))
+    let settings = json.as_object().into_iter().flatten().filter(|(name, _)| *name != "ok");
+    let lines: Vec<_> = settings.map(|(name, value)| (setting_name(name), shown(value))).collect();
+    Ok(Report::new(json.clone(), details(&lines)))
 }
 
 /// Returns the name in the configuration file of a member of the JSON.
 fn setting_name(member: &str) -> String {
-    let mut name = String::new();
-    for character in member.chars() {
-        if character.is_ascii_uppercase() {
-            name.push('_');
-        }
-        name.push(character.to_ascii_lowercase());
-    }
-    name
+    let character = |one: char| match one {
+        upper if upper.is_ascii_uppercase() => format!("_{}", upper.to_ascii_lowercase()),
+        other => other.to_string(),
+    };
+    member.chars().map(character).collect()
 }
 
 fn shown(value: &Value) -> String {
     match value {
         Value::Null => "-".to_owned(),
         Value::String(text) => text.clone(),
-        Value::Array(values) => match values.iter().map(shown).collect::<Vec<_>>().join(", ") {
-            none if none.is_empty() => "-".to_owned(),
-            list => list,
-        },
         other => other.to_string(),
     }
 }

@@ -50,11 +50,11 @@ pub(super) fn table(header: &[&str], rows: Vec<Vec<String>>, empty: &str) -> Str
 }
 
 /// Formats names and values as two columns.
-pub(super) fn details(values: &[(&str, String)]) -> String {
-    let width = values.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
-    let line =
-        |(name, value): &(&str, String)| format!("{name:width$}  {}", escaped(value)).trim_end().to_owned();
-    values.iter().map(line).collect::<Vec<_>>().join("\n")
+pub(super) fn details(values: &[(impl AsRef<str>, String)]) -> String {
+    let lines = || values.iter().map(|(name, value)| (name.as_ref(), escaped(value)));
+    let width = lines().map(|(name, _)| name.len()).max().unwrap_or_default();
+    let line = |(name, value)| format!("{name:width$}  {value}").trim_end().to_owned();
+    lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// Escapes control characters, so that a name that somebody chose cannot change the terminal or break a line.
