@@ -44,6 +44,15 @@ impl Document {
 
     /// Responds 200 with the text, or 304 if `If-None-Match` contains its ETag (RFC 9110, section 13.1.2).
     pub fn answer(&self, request: &HttpRequest) -> HttpResponse {
+        self.answer_with(request, "no-cache")
+    }
+
+    /// Responds as [`Self::answer`], for a URL that never gets another text: caches keep it for a year and do not ask.
+    pub fn answer_for_ever(&self, request: &HttpRequest) -> HttpResponse {
+        self.answer_with(request, "public, max-age=31536000, immutable")
+    }
+
+    fn answer_with(&self, request: &HttpRequest, caching: &'static str) -> HttpResponse {
         let gzip = if takes_gzip(request.headers()) { self.gzip() } else { None };
         let chosen = gzip.unwrap_or(&self.plain);
         let mut known =
@@ -52,7 +61,7 @@ impl Document {
         let fresh = known.any(|line| line.split(',').any(|tag| tag.trim() == "*" || same(tag)));
         let mut answer = if fresh { HttpResponse::NotModified() } else { HttpResponse::Ok() };
         answer.insert_header((header::ETAG, chosen.etag.clone()));
-        answer.insert_header((header::CACHE_CONTROL, "no-cache"));
+        answer.insert_header((header::CACHE_CONTROL, caching));
         answer.insert_header((header::VARY, "Accept-Encoding"));
         if fresh {
             return answer.finish();

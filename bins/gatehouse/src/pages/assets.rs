@@ -1,9 +1,11 @@
-//! Styles, modules and images, embedded in the binary so that they match its version.
+//! Styles, modules and images, embedded in the binary so that they match its version. Their URLs contain a hash of all
+//! of them, so browsers cache them for ever and a page never mixes the assets of two versions.
 
 use std::{collections::HashMap, sync::LazyLock};
 
 use actix_web::{HttpRequest, HttpResponse, get, web};
 use gate::{document::Document, errors::Problem, shape::AreaProblem};
+use ring::digest;
 use rust_embed::RustEmbed;
 
 #[derive(RustEmbed)]
@@ -28,16 +30,31 @@ fn media_type(name: &str) -> Option<&'static str> {
     }
 }
 
-/// Serves an asset. Browsers revalidate it on each use, so that a page and its modules always have the same version.
-#[get("/assets/{file}")]
+static ROOT: LazyLock<String> = LazyLock::new(|| {
+    let mut hash = digest::Context::new(&digest::SHA256);
+    for path in Assets::iter() {
+        hash.update(path.as_bytes());
+        hash.update(&Assets::get(&path).map(|file| file.metadata.sha256_hash()).unwrap_or_default());
+    }
+    let hash = data_encoding::HEXLOWER.encode(hash.finish().as_ref());
+    format!("/assets/{}", hash.chars().take(12).collect::<String>())
+});
+
+/// Returns the path of the assets, without a final slash.
+pub(crate) fn root() -> &'static str {
+    &ROOT
+}
+
+/// Serves an asset. Another version's page, as during an upgrade, gets this version's asset without caching it.
+#[get("/assets/{version}/{file}")]
 pub(crate) async fn asset(
     request: HttpRequest,
-    file: web::Path<String>,
+    path: web::Path<(String, String)>,
 ) -> Result<HttpResponse, AreaProblem> {
-    match DOCUMENTS.get(file.as_str()) {
-        Some(document) => Ok(document.answer(&request)),
-        None => Err(AreaProblem::of(&request, Problem::not_found())),
-    }
+    let (version, file) = path.into_inner();
+    let document = DOCUMENTS.get(&file).ok_or_else(|| AreaProblem::of(&request, Problem::not_found()))?;
+    let is_current = root().strip_prefix("/assets/") == Some(version.as_str());
+    Ok(if is_current { document.answer_for_ever(&request) } else { document.answer(&request) })
 }
 
 #[cfg(test)]

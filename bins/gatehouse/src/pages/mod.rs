@@ -26,7 +26,7 @@ use actix_web::{
 pub(crate) use self::{refusal::problem_page, saml_post::saml_post, saml_refused::saml_refused};
 
 /// Public pages, for the table of operations.
-pub(crate) const OPEN: [&str; 4] = ["/", "/developers", "/assets/{file}", "/auth/login"];
+pub(crate) const OPEN: [&str; 4] = ["/", "/developers", "/assets/{version}/{file}", "/auth/login"];
 /// Pages that require a session.
 pub(crate) const SIGNED_IN: [&str; 7] = [
     enrol::PATH,

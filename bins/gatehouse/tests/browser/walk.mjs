@@ -532,7 +532,7 @@ const walks = {
       }
     }
     const wrong = await page.evaluate(async ([inclusions, extensions]) => {
-      const { bytes, isBeginning, isIncluded } = await import("/assets/audit-proofs.js");
+      const { bytes, isBeginning, isIncluded } = await import(new URL("audit-proofs.js", document.querySelector("link[rel=stylesheet]").href));
       const other = bytes("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=");
       const found = [];
       const expect = async (isRight, verdict, of) => { if ((await verdict) !== isRight) found.push([isRight, ...of]); };

@@ -46,41 +46,47 @@ fn api_reference_covers_the_whole_document() {
 fn assets_are_served_and_revalidated() {
     on_both(|server| {
         let anyone = server.anonymous();
-        let style = anyone.get("/assets/gatehouse.css");
+        let login = anyone.get("/auth/login").text;
+        let root =
+            format!("/assets/{}", login.split("\"/assets/").nth(1).unwrap().split('/').next().unwrap());
+        let at = |file: &str| format!("{root}/{file}");
+        let style = anyone.get(&at("gatehouse.css"));
         assert_eq!((style.status, style.header("content-type")), (200, "text/css; charset=utf-8"));
-        assert_eq!(style.header("cache-control"), "no-cache");
+        assert_eq!(style.header("cache-control"), "public, max-age=31536000, immutable");
         let known = anyone.with("If-None-Match", style.header("etag"));
-        assert_eq!(known.get("/assets/gatehouse.css").status, 304);
-        assert_eq!(known.get("/assets/parts.css").status, 200);
-        assert_eq!(anyone.get("/assets/icon.svg").header("content-type"), "image/svg+xml");
-        assert_eq!(anyone.get("/assets/nothing.css").status, 404);
+        assert_eq!(known.get(&at("gatehouse.css")).status, 304);
+        assert_eq!(known.get(&at("parts.css")).status, 200);
+        assert_eq!(anyone.get(&at("icon.svg")).header("content-type"), "image/svg+xml");
+        assert_eq!(anyone.get(&at("nothing.css")).status, 404);
+        let other_version = anyone.get("/assets/000000000000/gatehouse.css");
+        assert_eq!((other_version.status, other_version.header("cache-control")), (200, "no-cache"));
         // Every asset that a page or a module references exists.
-        let mut left = vec![
-            "/auth/login".to_owned(),
-            "/developers".into(),
-            "/assets/security.js".into(),
-            "/assets/network.js".into(),
-            "/assets/authenticators.js".into(),
-            "/assets/audit-log.js".into(),
-            "/assets/webhooks.js".into(),
-            "/assets/webhook.js".into(),
-            "/assets/webhook-new.js".into(),
-            "/assets/webhook-settings.js".into(),
-            "/assets/sso.js".into(),
-            "/assets/sso-new.js".into(),
-            "/assets/sso-provider.js".into(),
-            "/assets/sso-setup.js".into(),
-            "/assets/sso-settings.js".into(),
-            "/assets/saml-post.js".into(),
-            "/assets/saml-refused.js".into(),
+        let mut left = vec!["/auth/login".to_owned(), "/developers".into()];
+        let scripts = [
+            "security.js",
+            "network.js",
+            "authenticators.js",
+            "audit-log.js",
+            "webhooks.js",
+            "webhook.js",
+            "webhook-new.js",
+            "webhook-settings.js",
+            "sso.js",
+            "sso-new.js",
+            "sso-provider.js",
+            "sso-setup.js",
+            "sso-settings.js",
+            "saml-post.js",
+            "saml-refused.js",
         ];
+        left.extend(scripts.map(at));
         let mut seen = Vec::new();
         while let Some(path) = left.pop() {
             let file = anyone.get(&path);
             assert_eq!(file.status, 200, "{path}");
-            for (before, after) in [("\"/assets/", "\""), ("from \"./", "\"")] {
-                for rest in file.text.split(before).skip(1) {
-                    let name = format!("/assets/{}", rest.split(after).next().unwrap());
+            for before in [format!("\"{root}/"), "from \"./".into()] {
+                for rest in file.text.split(&before).skip(1) {
+                    let name = at(rest.split('"').next().unwrap());
                     if !seen.contains(&name) {
                         seen.push(name.clone());
                         left.push(name);
