@@ -11,8 +11,8 @@ use kernel::{StoreResult, Timestamp};
 use crate::{
     Entry, EntryKeys, Filter, ListedEntry, Position, Span, StoredEntry,
     log::{
-        Batch, Checkpoint, CheckpointKey, Frontier, Hash, Lease, LockedLog, NodePosition, Removal, Retention,
-        Sealed, SealedRow, Statement, Unsealed, newest_removal,
+        Batch, COUNTERSIGNATURE, Checkpoint, CheckpointKey, Frontier, Hash, Lease, LockedLog, NodePosition,
+        Removal, Retention, Sealed, SealedRow, Statement, Unsealed, add_countersignatures, newest_removal,
     },
     store::{AuditQueryStore, AuditStore, ProofStore, RetentionStore, SealStore, TreeStore, VerifyStore},
 };
@@ -64,6 +64,15 @@ impl MemoryAuditLog {
     /// Returns the newest signed checkpoint.
     pub fn checkpoint(&self) -> Option<&str> {
         self.checkpoints.last().map(|(_, note, _)| note.as_str())
+    }
+
+    /// Returns a note with the signatures of its countersignatures.
+    fn countersigned(&self, note: &str) -> String {
+        let of_kind = self.statements.iter().filter(|(kind, ..)| *kind == COUNTERSIGNATURE);
+        let countersignatures: Vec<_> = of_kind.map(|(_, _, note)| note.clone()).collect();
+        let mut note = note.to_owned();
+        add_countersignatures(&mut note, &countersignatures);
+        note
     }
 
     /// Returns the position of an entry in the log, if it is sealed.
@@ -150,11 +159,12 @@ impl AuditQueryStore for MemoryAuditLog {
 #[async_trait]
 impl SealStore for MemoryAuditLog {
     async fn claim(&mut self, _: &Lease) -> StoreResult<Option<LockedLog>> {
-        Ok(Some(LockedLog { log: self.log.clone(), mac_start: self.mac_start.clone() }))
+        let mac_start = self.mac_start.as_deref().map(|note| self.countersigned(note));
+        Ok(Some(LockedLog { log: self.log.clone(), mac_start }))
     }
 
     async fn newest_note(&mut self) -> StoreResult<Option<String>> {
-        Ok(self.checkpoint().map(str::to_owned))
+        Ok(self.checkpoint().map(|note| self.countersigned(note)))
     }
 
     async fn unsealed(&mut self, after: Option<&str>, limit: usize) -> StoreResult<Vec<Unsealed>> {
@@ -196,7 +206,7 @@ impl TreeStore for MemoryAuditLog {
 #[async_trait]
 impl ProofStore for MemoryAuditLog {
     async fn newest_checkpoint(&mut self) -> StoreResult<Option<(String, Timestamp)>> {
-        Ok(self.checkpoints.last().map(|(_, note, at)| (note.clone(), *at)))
+        Ok(self.checkpoints.last().map(|(_, note, at)| (self.countersigned(note), *at)))
     }
 
     async fn entry(&mut self, id: &str) -> StoreResult<Option<StoredEntry>> {
@@ -227,11 +237,11 @@ impl VerifyStore for MemoryAuditLog {
 
     async fn checkpoints(&mut self, after: u64, limit: usize) -> StoreResult<Vec<(u64, String)>> {
         let later = self.checkpoints.iter().filter(|(size, ..)| *size > after).take(limit);
-        Ok(later.map(|(size, note, _)| (*size, note.clone())).collect())
+        Ok(later.map(|(size, note, _)| (*size, self.countersigned(note))).collect())
     }
 
     async fn mac_start(&mut self) -> StoreResult<Option<String>> {
-        Ok(self.mac_start.clone())
+        Ok(self.mac_start.as_deref().map(|note| self.countersigned(note)))
     }
 
     async fn removals(&mut self) -> StoreResult<Vec<u64>> {
@@ -240,7 +250,7 @@ impl VerifyStore for MemoryAuditLog {
 
     async fn statements(&mut self, kind: &str) -> StoreResult<Vec<(u64, String)>> {
         let of_kind = self.statements.iter().filter(|(of, _, _)| *of == kind);
-        Ok(of_kind.map(|(_, number, note)| (*number, note.clone())).collect())
+        Ok(of_kind.map(|(_, number, note)| (*number, self.countersigned(note))).collect())
     }
 
     async fn waiting(&mut self, after: &str, limit: usize) -> StoreResult<Vec<String>> {
@@ -277,6 +287,12 @@ impl RetentionStore for MemoryAuditLog {
         self.retention_days = retention.days;
         let number = self.statements(Retention::KIND).await?.len() as u64;
         self.statements.push((Retention::KIND, number, note.to_owned()));
+        Ok(())
+    }
+
+    async fn add_countersignature(&mut self, note: &str, _: Timestamp) -> StoreResult<()> {
+        let number = self.statements.iter().filter(|(kind, ..)| *kind == COUNTERSIGNATURE).count();
+        self.statements.push((COUNTERSIGNATURE, number as u64, note.to_owned()));
         Ok(())
     }
 

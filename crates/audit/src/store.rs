@@ -139,6 +139,9 @@ pub trait RetentionStore: VerifyStore {
     async fn retention_days(&mut self) -> StoreResult<Option<u32>>;
     /// Sets the retention and stores the signed statement of it.
     async fn set_retention(&mut self, retention: &Retention, note: &str) -> StoreResult<()>;
+    /// Stores a note that repeats the text of another one with the signature of a newer key. From then on, the
+    /// other one is returned with both signatures.
+    async fn add_countersignature(&mut self, note: &str, at: Timestamp) -> StoreResult<()>;
     /// Returns the newest entry with this action code.
     async fn newest_of_action(&mut self, action: &str) -> StoreResult<Option<StoredEntry>>;
     /// Stores a signed declaration that entries are removed, which permits their removal. It covers whole groups of

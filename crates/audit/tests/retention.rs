@@ -7,8 +7,9 @@ use audit::{
     AuditStore, Audited, Entry, EntryKeys, Event, MemoryAuditLog,
     events::users::UserDeactivated,
     log::{
-        CheckpointKeys, Lease, PurgePlan, PurgeRefusal, Retention, RetentionStore, SealPolicy, Statement,
-        VerifyKeys, declare_purge, erase_some_addresses, plan_purge, purge_some, seal, set_retention, verify,
+        CheckpointKeys, CountersignError, Lease, PurgePlan, PurgeRefusal, Retention, RetentionStore,
+        SealPolicy, SealRules, Statement, VerifyKeys, countersign, declare_purge, erase_some_addresses,
+        plan_purge, purge_some, seal, set_retention, verify,
     },
 };
 use kernel::{Actor, Ctx, Env, ManualEnv, MasterKeys, Secret, StoreError, TenantId};
@@ -100,6 +101,47 @@ async fn whole_groups_past_retention_are_purged_and_the_log_stays_verifiable() {
     assert_eq!((found.findings, found.dropped), (Vec::new(), 512));
     let plan = world.plan().await.unwrap();
     assert_eq!((plan.from, plan.old), (512, None));
+}
+
+#[tokio::test]
+async fn log_verifies_and_is_purged_without_the_key_that_began_it() {
+    let rules = |keys: &[u8]| {
+        let masters = keys.iter().map(|byte| (format!("k{byte}"), Secret::new(vec![*byte; 32]))).collect();
+        let masters = MasterKeys::new(masters).unwrap();
+        SealRules {
+            checkpoints: Arc::new(CheckpointKeys::derive(&masters)),
+            entries: EntryKeys::derive(&masters),
+            accepts_missing_macs: false,
+        }
+    };
+    let mut world = World::new();
+    world.append(600).await;
+    world.retain(Some(7)).await;
+    let (tenant, now) = (world.ctx.tenant.clone(), world.ctx.now);
+    let (all, remaining) = (rules(&[8, 7]), rules(&[8]));
+    let waits = countersign(&mut world.audit_log, &tenant, &all, &remaining, now).await;
+    assert!(matches!(waits, Err(CountersignError::Unsealed(1))), "{waits:?}");
+    world.append(1).await;
+    let signed = countersign(&mut world.audit_log, &tenant, &all, &remaining, now).await.unwrap();
+    assert_eq!(signed.into_parts().0, 3, "the checkpoint, the start of MACs and the retention");
+    let again = countersign(&mut world.audit_log, &tenant, &all, &remaining, now).await.unwrap();
+    assert_eq!(again.into_parts().0, 0);
+    let stranger = countersign(&mut world.audit_log, &tenant, &rules(&[9]), &rules(&[9]), now).await;
+    assert!(matches!(stranger, Err(CountersignError::NotSigned("the newest checkpoint"))), "{stranger:?}");
+
+    // Sealing goes on with the remaining key alone, and the log verifies.
+    world.keys =
+        CheckpointKeys::derive(&MasterKeys::new(vec![("k8".into(), Secret::new(vec![8; 32]))]).unwrap());
+    world.entries.adopt(&remaining.entries);
+    world.advance(8 * DAY);
+    world.append(1).await;
+    assert!(world.refusal().await.contains("--retired-key k7"));
+    let (checkpoints, retired) = (world.keys.of(tenant.as_str()), ["k7".to_owned()]);
+    let keys = VerifyKeys { checkpoints: &checkpoints, entries: Some(&world.entries), retired: &retired };
+    let found = verify(&mut world.audit_log, tenant.as_str(), keys, Vec::new()).await.unwrap();
+    assert_eq!((found.findings, found.size), (Vec::new(), 603));
+    let plan = plan_purge(&mut world.audit_log, tenant.as_str(), keys, world.ctx.now).await.unwrap();
+    assert_eq!(plan.before(), 512);
 }
 
 #[tokio::test]

@@ -30,7 +30,7 @@ pub(crate) enum Command {
         /// Checkpoint kept outside of the server: verify that the log extends it. Repeatable
         #[arg(long, value_name = "FILE")]
         checkpoint: Vec<PathBuf>,
-        /// Public key that verifies checkpoints [default: the keys of this installation]. Repeatable
+        /// Public key that verifies checkpoints, from `audit key`. With --tenant, in addition to the keys of this installation; with --file, instead of them. Repeatable
         #[arg(long, value_name = "KEY")]
         key: Vec<String>,
         /// ID of a retired master key: MACs made with it are not verified. Repeatable

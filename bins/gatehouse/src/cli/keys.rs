@@ -1,16 +1,21 @@
 //! `gatehouse keys`
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{collections::BTreeMap, fs, path::Path, sync::Arc};
 
+use audit::{
+    EntryKeys,
+    log::{CheckpointKeys, SealRules, countersign},
+};
 use clap::{Args, Subcommand, ValueEnum};
 use gate::{
     file_draft::{DraftError, FileDraft},
     key_ring::{KeyChange, KeyKind, KeyRing},
 };
-use kernel::Env;
+use kernel::{Ctx, Env, MasterKeys};
 use serde_json::{Map, Value, json};
+use store::{Across, Tx};
 
-use super::{report::Report, report::Result};
+use super::{operator::Operator, report::Report, report::Result};
 use crate::{
     config::{Raw, Source},
     secrets,
@@ -33,10 +38,10 @@ pub(crate) enum Command {
         #[command(flatten)]
         which: KeySelection,
     },
-    /// Remove the oldest key; what it signed is no longer valid
+    /// Remove the last key of the list; what it signed is no longer valid. Audit logs are signed with a remaining key first
     #[command(after_help = "Example:\n  gatehouse keys retire --only auth-secret")]
     Retire {
-        /// Key to retire. Retiring master_key too early breaks webhooks and the audit log
+        /// Key to retire. Retiring master_key too early stops webhooks
         #[arg(long, value_enum)]
         only: Setting,
         /// Print the new value, including secrets, instead of writing it to its file
@@ -110,7 +115,7 @@ impl SettingKeys {
     }
 }
 
-pub(crate) fn run(command: &Command, config: Option<&Path>, env: &dyn Env) -> Result<Report> {
+pub(crate) async fn run(command: &Command, config: Option<&Path>, env: Arc<dyn Env>) -> Result<Report> {
     match command {
         Command::List => Ok(report(&setting_keys(&gathered(config)?, None)?, &[])),
         Command::Rotate { prepare, promote, which } => {
@@ -119,13 +124,44 @@ pub(crate) fn run(command: &Command, config: Option<&Path>, env: &dyn Env) -> Re
                 (_, true) => KeyChange::Promote,
                 _ => KeyChange::Rotate,
             };
-            changed(change, which, config, env)
+            changed(change, which, config, &*env)
         }
         Command::Retire { only, print } => {
             let which = KeySelection { only: Some(*only), print: *print };
-            changed(KeyChange::Retire, &which, config, env)
+            if *only == Setting::MasterKey {
+                hand_over(config, env.clone()).await?;
+            }
+            changed(KeyChange::Retire, &which, config, &*env)
         }
     }
+}
+
+/// Signs all audit logs with a master key that remains, so that they verify without the oldest one.
+async fn hand_over(config: Option<&Path>, env: Arc<dyn Env>) -> Result<()> {
+    let raw = gathered(config)?;
+    let settings = raw.settings()?;
+    if !settings.database_url.may_exist() {
+        return Ok(());
+    }
+    let Some(mut keys) = setting_keys(&raw, Some(Setting::MasterKey))?.pop() else { return Ok(()) };
+    keys.ring.change(KeyChange::Retire, &*env).map_err(|error| format!("master_key: {error}"))?;
+    let rules = |masters: &MasterKeys| SealRules {
+        checkpoints: Arc::new(CheckpointKeys::derive(masters)),
+        entries: EntryKeys::derive(masters),
+        accepts_missing_macs: false,
+    };
+    let (all, remaining) = (rules(&settings.master_keys()), rules(&keys.ring.text().parse()?));
+    let office = Operator::open_with(&settings, env).await?;
+    let tenants =
+        office.store.across(async |across: &mut Across| across.some_tenants(i64::MAX).await).await?;
+    for tenant in tenants {
+        let (all, remaining) = (all.clone(), remaining.clone());
+        let write = office.write(&tenant.id, async move |ctx: &Ctx, tx: &mut Tx| {
+            countersign(tx, &ctx.tenant, &all, &remaining, ctx.now).await
+        });
+        write.await.map_err(|error| format!("The audit log of {}: {error}", tenant.slug))?;
+    }
+    Ok(())
 }
 
 /// Reads and checks all settings, including generated secrets, so that no key is added beside an invalid one.

@@ -174,7 +174,7 @@ async fn run(cli: Cli) -> Result<Option<Report>> {
         Command::Saml(command) => Box::pin(saml::run(command, &mut raw, env)).await?,
         Command::Domain(command) => domains::run(command, &Operator::open(&mut raw, env).await?).await?,
         Command::Audit(command) => audit::run(command, &mut raw, env).await?,
-        Command::Keys(command) => keys::run(&command, cli.config.as_deref(), &*env)?,
+        Command::Keys(command) => keys::run(&command, cli.config.as_deref(), env).await?,
         Command::Backup(command) => backup::run(&command, &raw.settings()?)?,
         Command::Doctor => doctor::run(raw, &*env).await,
         Command::Token(command) => tokens::run(command, &mut raw, env).await?,

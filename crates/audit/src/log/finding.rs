@@ -209,6 +209,11 @@ impl Verified {
         self.count > 0 && self.count == self.unknown_macs
     }
 
+    /// Says which keys are missing, and what to do.
+    pub fn explain_missing_keys(&self) -> String {
+        explain_missing(&self.unknown_keys)
+    }
+
     pub(super) fn found_unknown_key(&mut self, sequence: u64, id: String, key: &str) {
         self.unknown_macs += 1;
         if !self.unknown_keys.iter().any(|known| known == key) {
@@ -231,4 +236,13 @@ impl Verified {
             self.findings.push(finding);
         }
     }
+}
+
+/// Says that these master keys are missing, and what to do.
+pub(super) fn explain_missing(keys: &[String]) -> String {
+    format!(
+        "MACs name a master key that this installation does not have. If you retired it, repeat the command with \
+         --retired-key {}",
+        keys.join(" --retired-key ")
+    )
 }

@@ -9,6 +9,7 @@
 
 mod backlog;
 mod checkpoint;
+mod countersign;
 mod finding;
 mod merkle;
 mod observer;
@@ -25,6 +26,7 @@ mod verify;
 
 pub use backlog::LONG_UNSEALED;
 pub use checkpoint::{Checkpoint, CheckpointKey, CheckpointKeys};
+pub use countersign::{COUNTERSIGNATURE, CountersignError, add_countersignatures, countersign};
 pub use finding::{Finding, Verified};
 pub use merkle::{Frontier, GROUP, Hash, NodePosition, verify_consistency, verify_inclusion};
 pub use observer::SealObserver;

@@ -8,14 +8,14 @@ use kernel::{Ctx, StoreError, StoreResult, Timestamp};
 
 use super::{
     checkpoint::{CheckpointKey, CheckpointKeys},
-    finding::Finding,
+    finding::{Finding, explain_missing},
     removal::{Removable, removable},
     retention::RetentionSettings,
     statement::{Removal, Retention, Statement},
     verify::{VerifyKeys, verify},
 };
 use crate::{
-    Audited, EntryKeys, Event, EventData, StoredEntry, Unaudited,
+    Audited, EntryKeys, Event, EventData, MacProblem, Unaudited,
     events::audit_log::{AuditAddressesErased, AuditEntriesDropped, AuditRetentionChanged},
     store::RetentionStore,
 };
@@ -61,6 +61,8 @@ pub enum PurgeRefusal {
         /// The newest statement.
         stated: Retention,
     },
+    /// MACs name master keys that are not known. Says which, and what to do.
+    LacksKeys(String),
     /// The log was changed after it was sealed. Without the purged entries, the rest would prove less.
     Changed {
         /// Number of findings.
@@ -119,6 +121,7 @@ impl PurgeRefusal {
                     named.join("; ")
                 )
             }
+            Self::LacksKeys(missing) => format!("Nothing is purged from the log of {name}: {missing}"),
             Self::Store(error) => error.to_string(),
         }
     }
@@ -181,8 +184,11 @@ pub async fn plan_purge<S: RetentionStore + ?Sized>(
     now: Timestamp,
 ) -> Result<PurgePlan, PurgeRefusal> {
     let entries = keys.entries.filter(|entries| !entries.is_empty()).ok_or(NO_KEY)?;
-    let days = stated_retention(store, tenant, keys.checkpoints, entries).await?;
+    let days = stated_retention(store, tenant, keys, entries).await?;
     let found = verify(store, tenant, keys, Vec::new()).await?;
+    if found.lacks_only_keys() {
+        return Err(PurgeRefusal::LacksKeys(found.explain_missing_keys()));
+    }
     if found.count > 0 {
         return Err(PurgeRefusal::Changed { count: found.count, findings: found.findings });
     }
@@ -195,13 +201,13 @@ pub async fn plan_purge<S: RetentionStore + ?Sized>(
 async fn stated_retention<S: RetentionStore + ?Sized>(
     store: &mut S,
     tenant: &str,
-    checkpoints: &[CheckpointKey],
+    keys: VerifyKeys<'_>,
     entries: &EntryKeys,
 ) -> Result<u32, PurgeRefusal> {
     let days = store.retention_days().await?;
     let notes = store.statements(Retention::KIND).await?;
     let newest_number = notes.last().map(|(number, _)| *number);
-    let settings = RetentionSettings::read(notes, tenant, checkpoints);
+    let settings = RetentionSettings::read(notes, tenant, keys.checkpoints);
     let entry = store.newest_of_action(AuditRetentionChanged::CODE).await?;
     if newest_number.is_none() {
         return Err(days.map_or(PurgeRefusal::NoRetention, |_| PurgeRefusal::NotStated));
@@ -213,13 +219,17 @@ async fn stated_retention<S: RetentionStore + ?Sized>(
         return Err(PurgeRefusal::Restored { number });
     }
     let stated = settings.newest().ok_or(PurgeRefusal::NoRetention)?;
-    let is_authentic = |entry: &StoredEntry| {
-        let leaf = entry.content_leaf(tenant);
-        leaf.is_some_and(|leaf| entries.verify(tenant, &entry.id, &leaf, entry.mac.as_ref()).is_ok())
-    };
     if let Some(entry) = entry {
-        if !is_authentic(&entry) {
-            return Err(PurgeRefusal::ForgedEntry { id: entry.id });
+        let leaf = entry.content_leaf(tenant).unwrap_or_default();
+        match entries.verify(tenant, &entry.id, &leaf, entry.mac.as_ref()) {
+            Ok(()) => {}
+            // With a retired key, only the comparison with the signed log remains, which follows.
+            Err(MacProblem::UnknownKey) => {
+                if let Some(mac) = entry.mac.filter(|mac| !keys.retired.contains(&mac.key)) {
+                    return Err(PurgeRefusal::LacksKeys(explain_missing(&[mac.key])));
+                }
+            }
+            Err(_) => return Err(PurgeRefusal::ForgedEntry { id: entry.id }),
         }
         if entry.timestamp > stated.at {
             return Err(PurgeRefusal::MissingStatement { at: entry.timestamp });

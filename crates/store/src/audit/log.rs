@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use audit::{
     StoredEntry, Unaudited,
     log::{
-        Batch, Checkpoint, Frontier, Hash, Lease, LockedLog, NodePosition, ProofStore, SealStore, TreeStore,
-        Unsealed, UnsealedLog,
+        Batch, COUNTERSIGNATURE, Checkpoint, Frontier, Hash, Lease, LockedLog, NodePosition, ProofStore,
+        SealStore, TreeStore, Unsealed, UnsealedLog, add_countersignatures,
     },
 };
 use chrono::NaiveDateTime;
@@ -25,7 +25,10 @@ use crate::{
     db::{change_unaudited, lock, read, unaudited},
     error::{corrupt, store_error},
     prepared::Prepared,
-    schema::{audit_checkpoints, audit_entries, audit_logs, audit_sealed, audit_subtrees, audit_unsealed},
+    schema::{
+        audit_checkpoints, audit_entries, audit_logs, audit_sealed, audit_statements, audit_subtrees,
+        audit_unsealed,
+    },
 };
 
 /// Inserts the positions of many entries with one statement that stays prepared. PostgreSQL only.
@@ -116,7 +119,25 @@ impl Tx {
         if !Checkpoint::read(&note).is_ok_and(|checkpoint| is_of_size(&checkpoint)) {
             return Err(corrupt("audit_checkpoints.note", "does not match the size of the checkpoint"));
         }
-        Ok(Some((note, Timestamp::from_naive(at))))
+        let notes = self.countersigned(vec![note]).await?;
+        Ok(notes.into_iter().next().map(|note| (note, Timestamp::from_naive(at))))
+    }
+
+    /// Returns notes with the signatures of their countersignatures.
+    pub(super) async fn countersigned(&mut self, mut notes: Vec<String>) -> StoreResult<Vec<String>> {
+        if notes.is_empty() {
+            return Ok(notes);
+        }
+        let query = audit_statements::table
+            .filter(audit_statements::tenant_id.eq(self.tenant.as_str()))
+            .filter(audit_statements::kind.eq(COUNTERSIGNATURE))
+            .order(audit_statements::number)
+            .select(audit_statements::note);
+        let countersignatures: Vec<String> = read!(self, c => query.load(c).await)?;
+        for note in &mut notes {
+            add_countersignatures(note, &countersignatures);
+        }
+        Ok(notes)
     }
 
     /// Returns the position and leaf hash of an entry, if it is sealed.
@@ -235,7 +256,9 @@ impl SealStore for Tx {
         if !is_free {
             return Ok(None);
         }
-        Ok(Some(LockedLog { log: row.log()?, mac_start: row.mac_start }))
+        let log = row.log()?;
+        let mac_start = self.countersigned(row.mac_start.into_iter().collect()).await?.pop();
+        Ok(Some(LockedLog { log, mac_start }))
     }
 
     async fn newest_note(&mut self) -> StoreResult<Option<String>> {

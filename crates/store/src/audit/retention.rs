@@ -5,10 +5,11 @@ use async_trait::async_trait;
 use audit::{
     StoredEntry, Unaudited,
     log::{
-        CheckpointKey, GROUP, Removal, Retention, RetentionStore, Statement, VerifyStore, is_covered,
-        newest_removal,
+        COUNTERSIGNATURE, CheckpointKey, GROUP, Removal, Retention, RetentionStore, Statement, VerifyStore,
+        is_covered, newest_removal,
     },
 };
+use chrono::NaiveDateTime;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use kernel::{StoreError, StoreResult, Timestamp};
@@ -27,6 +28,28 @@ use crate::{
 
 /// Entries read, changed or removed per unit of work.
 const KEPT_AT_ONCE: u64 = 4096;
+
+#[derive(Insertable)]
+#[diesel(table_name = audit_statements)]
+struct StatementRow {
+    tenant_id: String,
+    kind: String,
+    number: i64,
+    created_at: NaiveDateTime,
+    note: String,
+}
+
+impl StatementRow {
+    fn new(tx: &Tx, kind: &str, of: u64, at: Timestamp, note: &str) -> Self {
+        Self {
+            tenant_id: tx.tenant.to_string(),
+            kind: kind.to_owned(),
+            number: number(of),
+            created_at: at.naive(),
+            note: note.to_owned(),
+        }
+    }
+}
 
 #[async_trait]
 impl RetentionStore for Tx {
@@ -54,6 +77,14 @@ impl RetentionStore for Tx {
         change!(self, c => update.execute(c).await)?;
         let number = self.statements(Retention::KIND).await?.last().map_or(0, |(number, _)| number + 1);
         self.insert_statement(Retention::KIND, number, retention.at, note).await
+    }
+
+    async fn add_countersignature(&mut self, note: &str, at: Timestamp) -> StoreResult<()> {
+        let number = self.statements(COUNTERSIGNATURE).await?.last().map_or(0, |(number, _)| number + 1);
+        let row = StatementRow::new(self, COUNTERSIGNATURE, number, at, note);
+        let insert = diesel::insert_into(audit_statements::table).values(row);
+        change_unaudited!(self, Unaudited::Sealed, c => insert.execute(c).await)?;
+        Ok(())
     }
 
     async fn declare_removal(&mut self, removal: &Removal, note: &str) -> StoreResult<()> {
@@ -135,13 +166,7 @@ impl RetentionStore for Tx {
 
 impl Tx {
     async fn insert_statement(&mut self, kind: &str, of: u64, at: Timestamp, note: &str) -> StoreResult<()> {
-        let row = (
-            audit_statements::tenant_id.eq(self.tenant.as_str()),
-            audit_statements::kind.eq(kind),
-            audit_statements::number.eq(number(of)),
-            audit_statements::created_at.eq(at.naive()),
-            audit_statements::note.eq(note),
-        );
+        let row = StatementRow::new(self, kind, of, at, note);
         let insert = diesel::insert_into(audit_statements::table).values(row);
         change!(self, c => insert.execute(c).await)?;
         Ok(())

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use audit::{
     StoredEntry,
-    log::{Frontier, GROUP, SealedRow, VerifyStore},
+    log::{COUNTERSIGNATURE, Frontier, GROUP, SealedRow, VerifyStore},
 };
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -88,13 +88,13 @@ impl VerifyStore for Tx {
         if read.is_empty() && is_any {
             return Err(corrupt("audit_checkpoints.size", "not a number"));
         }
-        Ok(read)
+        self.with_countersignatures(read).await
     }
 
     async fn mac_start(&mut self) -> StoreResult<Option<String>> {
         let query = audit_logs::table.find(self.tenant.as_str()).select(audit_logs::mac_start);
         let note: Option<Option<String>> = read!(self, c => query.first(c).await.optional())?;
-        Ok(note.flatten())
+        Ok(self.countersigned(note.flatten().into_iter().collect()).await?.pop())
     }
 
     async fn removals(&mut self) -> StoreResult<Vec<u64>> {
@@ -113,9 +113,11 @@ impl VerifyStore for Tx {
             .order(audit_statements::number)
             .select((audit_statements::number, audit_statements::note));
         let rows: Vec<(i64, String)> = read!(self, c => query.load(c).await)?;
-        rows.into_iter()
-            .map(|(number, note)| Ok((read_position("audit_statements.number", number)?, note)))
-            .collect()
+        let numbered = rows
+            .into_iter()
+            .map(|(number, note)| Ok((read_position("audit_statements.number", number)?, note)));
+        let numbered = numbered.collect::<StoreResult<Vec<_>>>()?;
+        if kind == COUNTERSIGNATURE { Ok(numbered) } else { self.with_countersignatures(numbered).await }
     }
 
     async fn waiting(&mut self, after: &str, limit: usize) -> StoreResult<Vec<String>> {
@@ -181,5 +183,16 @@ impl VerifyStore for Tx {
             .select(audit_entries::id)
             .limit(i64::try_from(limit).unwrap_or(i64::MAX));
         read!(self, c => query.load(c).await)
+    }
+}
+
+impl Tx {
+    /// Returns numbered notes with the signatures of their countersignatures.
+    async fn with_countersignatures(
+        &mut self,
+        numbered: Vec<(u64, String)>,
+    ) -> StoreResult<Vec<(u64, String)>> {
+        let (numbers, notes): (Vec<_>, Vec<_>) = numbered.into_iter().unzip();
+        Ok(numbers.into_iter().zip(self.countersigned(notes).await?).collect())
     }
 }

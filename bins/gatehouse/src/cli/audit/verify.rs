@@ -30,16 +30,17 @@ pub(super) fn own_keys(settings: &Settings) -> CheckpointKeys {
     CheckpointKeys::derive(&settings.master_keys())
 }
 
-/// Returns the keys given on the command line, or those of this installation.
-fn keys(said: &[String], settings: &Settings, tenant: &str) -> Result<Vec<CheckpointKey>> {
+/// Returns the keys given on the command line. If there are none, or if the log is in the database, adds those of this
+/// installation.
+fn keys(said: &[String], settings: &Settings, tenant: &str, is_database: bool) -> Result<Vec<CheckpointKey>> {
     let parse = |text: &str| {
         CheckpointKey::parse(text).ok_or_else(|| format!("--key: not a public key of checkpoints: {text}"))
     };
     // `gatehouse audit key` prints a key per line, so that one value may contain several.
     let said = said.iter().flat_map(|text| text.split_whitespace());
     let mut keys = said.map(parse).collect::<std::result::Result<Vec<_>, _>>()?;
-    if keys.is_empty() {
-        keys = own_keys(settings).of(tenant);
+    if keys.is_empty() || is_database {
+        keys.extend(own_keys(settings).of(tenant));
     }
     if keys.is_empty() {
         return Err("No key to verify with: set --key or GATEHOUSE_MASTER_KEY".into());
@@ -62,7 +63,7 @@ pub(super) async fn verify_database(
 ) -> Result<Report> {
     let tenant = office.tenant(tenant).await?;
     let name = tenant.id.to_string();
-    let keys = keys(&said.keys, settings, &name)?;
+    let keys = keys(&said.keys, settings, &name, true)?;
     let mut checkpoints = Vec::new();
     for path in &said.known {
         let note = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
@@ -102,12 +103,7 @@ pub(super) async fn verify_database(
         json.insert("origin".into(), origin.into());
     }
     let conclusion = if found.lacks_only_keys() {
-        format!(
-            "The log is unchanged since it was sealed, but {} name a master key that this installation does not \
-             have.\nIf you retired it, verify again with --retired-key {}",
-            counted(found.count, "MAC", "MACs"),
-            found.unknown_keys.join(" --retired-key ")
-        )
+        format!("The log is unchanged since it was sealed, but {}", found.explain_missing_keys())
     } else {
         conclusion(found.count, "The log is unchanged since it was sealed")
     };
@@ -135,7 +131,7 @@ pub(super) fn verify_file(path: &Path, said: &[String], settings: &Settings) -> 
     let open =
         || File::open(path).map(BufReader::new).map_err(|error| format!("{}: {error}", path.display()));
     let tenant = exported_tenant(open()?)?;
-    let keys = keys(said, settings, tenant.as_deref().unwrap_or_default())?;
+    let keys = keys(said, settings, tenant.as_deref().unwrap_or_default(), false)?;
     let found = verify_export(open()?, &keys).map_err(|error| format!("{}: {error}", path.display()))?;
     let seen = format!(
         "{} of the log of {} (size {}, root {}); {} left out between the first and the last",

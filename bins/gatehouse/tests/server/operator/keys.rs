@@ -53,6 +53,42 @@ fn older_key_verifies_until_it_is_retired() {
 }
 
 #[test]
+fn audit_log_outlives_the_master_key_that_began_it() {
+    for kind in Kind::ALL {
+        let mut process = Process::on(kind, &[]);
+        process.keep_master_key_in_file();
+        process.tenant("acme");
+        let run = |words: &[&str]| process.run(words);
+        let acme = ["--tenant", "acme"];
+        process.json(&["audit", "retain", "--tenant", "acme", "--days", "400"]);
+        let server = process.serve();
+        let verify = |more: &[&str]| run(&[&["audit", "verify"], &acme[..], more].concat());
+        super::until("the log is sealed", Duration::from_secs(10), || {
+            String::from_utf8_lossy(&verify(&[]).stdout).contains("unsealed 0")
+        });
+        let old_key = process.json(&[&["audit", "key"], &acme[..]].concat())["keys"][0].clone();
+        let rotated = process.json(&["keys", "rotate", "--only", "master-key"]);
+        let old = rotated["masterKey"]["verify"][1].as_str().unwrap().to_owned();
+        process.json(&["keys", "retire", "--only", "master-key"]);
+        // The tenant wrote nothing between rotation and retirement. Its log goes on with the new key.
+        process.json(&["token", "scim", "--tenant", "acme", "--name", "Later"]);
+        super::until("the new entry is sealed", Duration::from_secs(10), || {
+            String::from_utf8_lossy(&verify(&["--retired-key", &old]).stdout).contains("unsealed 0")
+        });
+        let verified = verify(&["--retired-key", &old]);
+        assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stdout));
+        let unaware = String::from_utf8_lossy(&verify(&[]).stdout).into_owned();
+        assert!(unaware.ends_with(&format!("--retired-key {old}\n")), "{unaware}");
+        let purged = run(&[&["audit", "purge"], &acme[..], &["--retired-key", &old]].concat());
+        assert!(purged.status.success(), "{}", String::from_utf8_lossy(&purged.stderr));
+        // The old public key still verifies what it signed.
+        let with_both = verify(&["--retired-key", &old, "--key", old_key.as_str().unwrap()]);
+        assert!(with_both.status.success(), "{}", String::from_utf8_lossy(&with_both.stdout));
+        assert!(!server.log().contains("could not be sealed"), "{}", server.log());
+    }
+}
+
+#[test]
 fn prepared_key_verifies_and_signs_after_its_promotion() {
     let process = Process::on(Kind::Sqlite, &[]);
     process.tenant("acme");

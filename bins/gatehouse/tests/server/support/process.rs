@@ -63,6 +63,17 @@ impl Process {
         self.settings.push((name.into(), value.into()));
     }
 
+    /// Moves the master key of a PostgreSQL installation to a file, which `gatehouse keys` can change.
+    pub(crate) fn keep_master_key_in_file(&mut self) {
+        let Some(place) = self.settings.iter().position(|(name, _)| name == "GATEHOUSE_MASTER_KEY") else {
+            return;
+        };
+        let (_, key) = self.settings.remove(place);
+        let path = self.path().join("master-key");
+        std::fs::write(&path, key).unwrap();
+        self.set("GATEHOUSE_MASTER_KEY_FILE", &path.to_string_lossy());
+    }
+
     /// Returns the URL of its database.
     pub(crate) fn database_url(&self) -> String {
         let last = self.settings.iter().rev().find(|(name, _)| name == "GATEHOUSE_DATABASE_URL");
