@@ -49,8 +49,10 @@ pub(crate) fn run(Command::Check: &Command, raw: &mut Raw) -> Result<Report> {
         "logFormat": if settings.log_format == LogFormat::Json { "json" } else { "pretty" },
         "logLevel": settings.log_level.to_string().to_ascii_lowercase(),
     });
-    let settings = json.as_object().into_iter().flatten().filter(|(name, _)| *name != "ok");
-    let lines: Vec<_> = settings.map(|(name, value)| (setting_name(name), shown(value))).collect();
+    let shown = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let set =
+        json.as_object().into_iter().flatten().filter(|(name, value)| *name != "ok" && !value.is_null());
+    let lines: Vec<_> = set.map(|(name, value)| (setting_name(name), shown(value))).collect();
     Ok(Report::new(json.clone(), details(&lines)))
 }
 
@@ -61,14 +63,6 @@ fn setting_name(member: &str) -> String {
         other => other.to_string(),
     };
     member.chars().map(character).collect()
-}
-
-fn shown(value: &Value) -> String {
-    match value {
-        Value::Null => "-".to_owned(),
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    }
 }
 
 /// Reports a JSON document; indented unless `--json` is set.

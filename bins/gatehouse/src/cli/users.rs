@@ -44,10 +44,7 @@ pub(crate) enum Command {
     },
     /// Show a user with their factors
     #[command(after_help = "Example:\n  gatehouse user show --tenant acme --email ada@example.com")]
-    Show {
-        #[command(flatten)]
-        who: UserSelection,
-    },
+    Show(UserSelection),
     /// Change a user's role; also restores an administrator
     #[command(
         after_help = "Example:\n  gatehouse user role --tenant acme --email ada@example.com --role ADMIN"
@@ -81,22 +78,13 @@ pub(crate) enum Command {
     },
     /// Disable a user: end all sessions and refuse sign-ins and tokens
     #[command(after_help = "Example:\n  gatehouse user disable --tenant acme --email ada@example.com")]
-    Disable {
-        #[command(flatten)]
-        who: UserSelection,
-    },
+    Disable(UserSelection),
     /// Let a disabled user sign in again
     #[command(after_help = "Example:\n  gatehouse user enable --tenant acme --email ada@example.com")]
-    Enable {
-        #[command(flatten)]
-        who: UserSelection,
-    },
+    Enable(UserSelection),
     /// Delete a user
     #[command(after_help = "Example:\n  gatehouse user delete --tenant acme --email ada@example.com")]
-    Delete {
-        #[command(flatten)]
-        who: UserSelection,
-    },
+    Delete(UserSelection),
 }
 
 /// Selects a user of a tenant.
@@ -123,7 +111,7 @@ pub(crate) async fn run(command: Command, office: &Operator, settings: &Settings
             create(office, settings, who, role, password).await
         }
         Command::List { tenant } => listing::list(&tenant, office).await,
-        Command::Show { who } => listing::show(&who.tenant, &who.email, office).await,
+        Command::Show(who) => listing::show(&who.tenant, &who.email, office).await,
         Command::Role { who, role } => {
             let text = format!("{} has role {}", who.email, role.as_str());
             change(office, &who, move |person| person.role = role, ("role", json!(role.as_str())), text).await
@@ -135,9 +123,9 @@ pub(crate) async fn run(command: Command, office: &Operator, settings: &Settings
             let text = format!("Break-glass is {} for {}", if on { "on" } else { "off" }, who.email);
             change(office, &who, move |person| person.break_glass = on, ("breakGlass", json!(on)), text).await
         }
-        Command::Disable { who } => set_active(office, &who, false).await,
-        Command::Enable { who } => set_active(office, &who, true).await,
-        Command::Delete { who } => delete(office, &who).await,
+        Command::Disable(who) => set_active(office, &who, false).await,
+        Command::Enable(who) => set_active(office, &who, true).await,
+        Command::Delete(who) => delete(office, &who).await,
     }
 }
 

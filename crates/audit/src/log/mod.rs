@@ -18,6 +18,7 @@ mod proof;
 mod prove;
 mod purge;
 mod removal;
+mod report;
 mod retention;
 mod seal;
 mod sealer;

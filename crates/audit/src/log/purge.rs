@@ -10,6 +10,7 @@ use super::{
     checkpoint::{CheckpointKey, CheckpointKeys},
     finding::{Finding, explain_missing},
     removal::{Removable, removable},
+    report::counted,
     retention::RetentionSettings,
     statement::{Removal, Retention, Statement},
     verify::{VerifyKeys, verify},
@@ -117,7 +118,7 @@ impl PurgeRefusal {
                 format!(
                     "The log of {name} was changed after it was sealed, so nothing is purged. {} (list them with \
                      gatehouse audit verify): {}",
-                    counted(*count as u64, "finding"),
+                    counted(*count as u64, "finding", "findings"),
                     named.join("; ")
                 )
             }
@@ -128,11 +129,7 @@ impl PurgeRefusal {
 }
 
 fn in_words(days: Option<u32>) -> String {
-    days.map_or_else(|| "forever".to_owned(), |days| counted(days.into(), "day"))
-}
-
-fn counted(count: u64, one: &str) -> String {
-    if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
+    days.map_or_else(|| "forever".to_owned(), |days| counted(days.into(), "day", "days"))
 }
 
 /// Sets how many days the tenant's entries are kept; `None` keeps them forever. The setting is signed, so that a

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::store::SealStore;
-use kernel::{StoreError, StoreResult, TenantId, Timestamp};
+use kernel::{MasterKeys, StoreError, StoreResult, TenantId, Timestamp};
 
 use super::{
     checkpoint::{Checkpoint, CheckpointKeys},
@@ -120,6 +120,15 @@ pub struct SealRules {
 }
 
 impl SealRules {
+    /// Derives the keys from the master keys. Seals no entries without a MAC.
+    pub fn derive(masters: &MasterKeys) -> Self {
+        Self {
+            checkpoints: Arc::new(CheckpointKeys::derive(masters)),
+            entries: EntryKeys::derive(masters),
+            accepts_missing_macs: false,
+        }
+    }
+
     /// Returns the rules as [`seal`] needs them.
     pub fn policy(&self) -> SealPolicy<'_> {
         let Self { checkpoints, entries, accepts_missing_macs } = self;

@@ -20,7 +20,7 @@ use store::Tx;
 use crate::{
     cli::{
         operator::Operator,
-        report::{Report, Result, counted},
+        report::{Report, Result},
     },
     config::Settings,
 };
@@ -79,17 +79,7 @@ pub(super) async fn verify_database(
     };
     let look = async |tx: &mut Tx| verify(tx, &name, with, checkpoints).await;
     let found = office.store.on_snapshot::<_, StoreError>(tenant.id, look).await?;
-    let mut seen = format!(
-        "{} in the log of {}, root {}\nRehashed {}, purged {}, unsealed {}; compared {}, verified {}",
-        counted(found.size, "entry", "entries"),
-        tenant.slug,
-        found.root,
-        found.entries,
-        found.dropped,
-        found.waiting,
-        counted(found.checkpoints, "checkpoint", "checkpoints"),
-        counted(found.macs, "MAC", "MACs")
-    );
+    let mut seen = found.summary(&tenant.slug);
     // The slug is a database column that an attacker can change. The ID is part of each signature.
     let origin = Checkpoint::new(&name, 0, [0; 32]).origin;
     seen.push_str("\nOrigin: ");
@@ -102,29 +92,15 @@ pub(super) async fn verify_database(
         json.insert("tenantId".into(), name.clone().into());
         json.insert("origin".into(), origin.into());
     }
-    let conclusion = if found.lacks_only_keys() {
-        format!("The log is unchanged since it was sealed, but {}", found.explain_missing_keys())
-    } else {
-        conclusion(found.count, "The log is unchanged since it was sealed")
-    };
-    Ok(verdict(json, seen, &found.findings, found.count, &conclusion))
+    Ok(verdict(json, seen, &found.findings, found.conclusion()))
 }
 
 /// Reports the scope of a verification, each finding and the conclusion.
-fn verdict(json: Value, seen: String, findings: &[Finding], count: usize, conclusion: &str) -> Report {
+fn verdict(json: Value, seen: String, findings: &[Finding], conclusion: String) -> Report {
     let mut lines = vec![seen];
     lines.extend(findings.iter().map(ToString::to_string));
-    lines.push(conclusion.to_owned());
-    Report { json, lines: lines.join("\n"), failed: count > 0 }
-}
-
-fn conclusion(count: usize, intact: &str) -> String {
-    match count {
-        0 => intact.to_owned(),
-        count => {
-            format!("{}: the log was changed after it was sealed", counted(count, "finding", "findings"))
-        }
-    }
+    lines.push(conclusion);
+    Report { json, lines: lines.join("\n"), failed: !findings.is_empty() }
 }
 
 pub(super) fn verify_file(path: &Path, said: &[String], settings: &Settings) -> Result<Report> {
@@ -133,14 +109,5 @@ pub(super) fn verify_file(path: &Path, said: &[String], settings: &Settings) -> 
     let tenant = exported_tenant(open()?)?;
     let keys = keys(said, settings, tenant.as_deref().unwrap_or_default(), false)?;
     let found = verify_export(open()?, &keys).map_err(|error| format!("{}: {error}", path.display()))?;
-    let seen = format!(
-        "{} of the log of {} (size {}, root {}); {} left out between the first and the last",
-        counted(found.entries, "entry", "entries"),
-        found.tenant,
-        found.size,
-        found.root,
-        found.left_out
-    );
-    let conclusion = conclusion(found.count, "The entries in this file are unchanged");
-    Ok(verdict(serde_json::to_value(&found)?, seen, &found.findings, found.count, &conclusion))
+    Ok(verdict(serde_json::to_value(&found)?, found.summary(), &found.findings, found.conclusion()))
 }
