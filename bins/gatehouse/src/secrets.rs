@@ -1,20 +1,16 @@
 //! Secrets that the server generates for a single-machine installation.
 
-use std::{
-    io::Write,
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
-    path::{Path, PathBuf},
+use std::path::{Path, PathBuf};
+
+use audit::EntryKeys;
+use gate::{
+    file_draft::{create_once, create_private_folder},
+    key_ring::KeyKind,
 };
-
-use gate::key_ring::KeyKind;
 use kernel::{Env, Secret};
+use store::{Across, DatabaseUrl, Store};
 
-use crate::config::{self, Raw};
-
-/// Creates a data folder with its parents, readable only by its owner.
-pub fn create_folder(folder: &Path) -> std::io::Result<()> {
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
-}
+use crate::config::{self, Raw, Settings};
 
 /// Returns the path of the generated secrets.
 fn kept_in(folder: &Path) -> PathBuf {
@@ -23,17 +19,21 @@ fn kept_in(folder: &Path) -> PathBuf {
 
 /// Fills settings that are not set with the secrets in the data folder, and generates these at the first start.
 /// For a single machine: several machines must be configured with the same secrets.
-pub fn keep_in(folder: &Path, raw: &mut Raw, env: &dyn Env) -> Result<(), config::Error> {
+pub async fn keep(raw: &mut Raw, env: &dyn Env) -> Result<(), config::Error> {
     if raw.has("auth_secret") && raw.has("master_key") {
         return Ok(());
     }
-    let path = kept_in(folder);
+    let settings = raw.settings()?;
+    if are_lost(&settings, raw).await {
+        return Err(config::Error::new(LOST.into()));
+    }
+    let path = kept_in(&settings.data_dir);
     if !path.exists() {
-        create_files(folder, env)
+        create_files(&settings.data_dir, env)
             .map_err(|error| config::Error::new(format!("{}: {error}", path.display())))?;
         tracing::info!(path = %path.display(), "generated the secrets of this installation");
     }
-    read_kept(folder, raw)
+    read_kept(&settings.data_dir, raw)
 }
 
 /// Fills settings that are not set with the secrets in the data folder, if there are any.
@@ -50,18 +50,26 @@ pub fn read_kept(folder: &Path, raw: &mut Raw) -> Result<(), config::Error> {
     Ok(())
 }
 
+/// Explains that new keys would not fit the database.
+pub const LOST: &str = "The database has tenants, but their keys are missing. Put secrets.toml back into the data directory: \
+                        with new keys, encrypted data is lost and audit logs do not verify";
+
+/// Returns whether an SQLite database has tenants, but the keys that they were created with are gone.
+pub async fn are_lost(settings: &Settings, raw: &Raw) -> bool {
+    let DatabaseUrl::Sqlite(path) = &settings.database_url else { return false };
+    if raw.has("master_key") || kept_in(&settings.data_dir).exists() || !path.exists() {
+        return false;
+    }
+    let Ok(store) = Store::open(&settings.database_url, 1, EntryKeys::none()) else { return false };
+    let tenants = store.across(async |across: &mut Across| across.some_tenants(1).await).await;
+    tenants.is_ok_and(|tenants| !tenants.is_empty())
+}
+
 fn create_files(folder: &Path, env: &dyn Env) -> std::io::Result<()> {
-    create_folder(folder)?;
+    create_private_folder(folder)?;
     let [auth, master] = [KeyKind::AuthSecret, KeyKind::MasterKey].map(|kind| kind.generate(env));
     let text = kept_text(&[("auth_secret", &auth), ("master_key", &master)]);
-    // Write a draft and link it: no start reads a partial file, and of two concurrent starts one wins.
-    let path = kept_in(folder);
-    let draft = folder.join(format!("secrets.{}.tmp", std::process::id()));
-    write_private(&draft, &text)?;
-    match std::fs::hard_link(&draft, &path) {
-        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(error),
-        _ => std::fs::remove_file(&draft),
-    }
+    create_once(&kept_in(folder), &text)
 }
 
 /// Returns the content of `secrets.toml`.
@@ -75,27 +83,20 @@ pub fn kept_text(secrets: &[(&str, &str)]) -> String {
     text
 }
 
-/// Creates a file that only its owner can read, and syncs it to disk.
-pub fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
-    let mut file =
-        std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn secrets_are_generated_once_and_readable_only_by_their_owner() {
+    #[tokio::test]
+    async fn secrets_are_generated_once_and_readable_only_by_their_owner() {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
         let env = kernel::SystemEnv::default();
         let mut texts = Vec::new();
         for _ in 0..2 {
             let mut raw = Raw::default();
-            keep_in(folder.path(), &mut raw, &env).unwrap();
+            raw.set("data_dir", folder.path().display().to_string()).unwrap();
+            keep(&mut raw, &env).await.unwrap();
             let settings = raw.settings().unwrap();
             texts.push(settings.auth_secret.unwrap().newest_first()[0].expose().to_owned());
         }

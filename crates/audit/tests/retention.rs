@@ -107,12 +107,7 @@ async fn whole_groups_past_retention_are_purged_and_the_log_stays_verifiable() {
 async fn log_verifies_and_is_purged_without_the_key_that_began_it() {
     let rules = |keys: &[u8]| {
         let masters = keys.iter().map(|byte| (format!("k{byte}"), Secret::new(vec![*byte; 32]))).collect();
-        let masters = MasterKeys::new(masters).unwrap();
-        SealRules {
-            checkpoints: Arc::new(CheckpointKeys::derive(&masters)),
-            entries: EntryKeys::derive(&masters),
-            accepts_missing_macs: false,
-        }
+        SealRules::derive(&MasterKeys::new(masters).unwrap())
     };
     let mut world = World::new();
     world.append(600).await;

@@ -1,9 +1,9 @@
-//! Replaces files atomically, one writer at a time.
+//! Creates and replaces files atomically, one writer at a time.
 
 use std::{
     fs,
     io::{self, ErrorKind, Write},
-    os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, chown},
+    os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, chown},
     path::{Path, PathBuf},
 };
 
@@ -69,9 +69,39 @@ impl Drop for FileDraft {
     }
 }
 
+/// Creates a directory with its parents, accessible only to its owner.
+pub fn create_private_folder(folder: &Path) -> io::Result<()> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
+/// Creates a file that only its owner can read, unless it exists. Nobody reads a partial file, and of two concurrent
+/// calls one wins.
+pub fn create_once(path: &Path, text: &str) -> io::Result<()> {
+    let draft = path.with_extension(format!("{}.tmp", std::process::id()));
+    let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    match fs::hard_link(&draft, path) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
+        _ => fs::remove_file(&draft),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn file_is_created_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("secrets.toml");
+        for text in ["first", "second"] {
+            create_once(&path, text).unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap(), "first");
+        }
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "no draft is left");
+    }
 
     #[test]
     fn draft_replaces_the_target_of_a_link_and_keeps_its_permissions() {

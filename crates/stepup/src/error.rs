@@ -8,7 +8,9 @@ use crate::purpose::Factor;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The user has no factor that the purpose accepts.
-    #[error("You have no factor that {0} accepts. Enrol a passkey, or ask an administrator.")]
+    #[error(
+        "You have no factor that {0} accepts. Enrol a second factor at /account/security, or ask an administrator."
+    )]
     NoFactorAvailable(&'static str),
     /// The purpose does not accept this factor.
     #[error("{purpose} does not accept the factor {factor}. Use another factor.", factor = .0.as_str(), purpose = .1)]

@@ -34,7 +34,7 @@ pub(crate) async fn run(mut raw: Raw, env: &dyn Env) -> Report {
         Err(error) => findings.fail("settings", error.to_string()),
         Ok(settings) => {
             findings.ok("settings", "all settings are valid");
-            keys(&mut findings, &raw, &settings);
+            keys(&mut findings, &raw, &settings).await;
             if let DatabaseUrl::Sqlite(path) = &settings.database_url {
                 folder(&mut findings, path.parent().unwrap_or(Path::new(".")));
             }
@@ -50,7 +50,10 @@ pub(crate) async fn run(mut raw: Raw, env: &dyn Env) -> Report {
     findings.report()
 }
 
-fn keys(findings: &mut Findings, raw: &Raw, settings: &Settings) {
+async fn keys(findings: &mut Findings, raw: &Raw, settings: &Settings) {
+    if secrets::are_lost(settings, raw).await {
+        return findings.fail("keys", secrets::LOST);
+    }
     let shared = matches!(settings.database_url, DatabaseUrl::Postgres(_));
     for name in ["auth_secret", "master_key"] {
         match (raw.has(name), shared) {

@@ -1,17 +1,14 @@
 //! `gatehouse keys`
 
-use std::{collections::BTreeMap, fs, path::Path, sync::Arc};
+use std::{collections::BTreeMap, fs, path::Path, sync::Arc, time::Duration};
 
-use audit::{
-    EntryKeys,
-    log::{CheckpointKeys, SealRules, countersign},
-};
+use audit::log::{CountersignError, SealRules, countersign};
 use clap::{Args, Subcommand, ValueEnum};
 use gate::{
     file_draft::{DraftError, FileDraft},
     key_ring::{KeyChange, KeyKind, KeyRing},
 };
-use kernel::{Ctx, Env, MasterKeys};
+use kernel::{Ctx, Env};
 use serde_json::{Map, Value, json};
 use store::{Across, Tx};
 
@@ -145,21 +142,27 @@ async fn hand_over(config: Option<&Path>, env: Arc<dyn Env>) -> Result<()> {
     }
     let Some(mut keys) = setting_keys(&raw, Some(Setting::MasterKey))?.pop() else { return Ok(()) };
     keys.ring.change(KeyChange::Retire, &*env).map_err(|error| format!("master_key: {error}"))?;
-    let rules = |masters: &MasterKeys| SealRules {
-        checkpoints: Arc::new(CheckpointKeys::derive(masters)),
-        entries: EntryKeys::derive(masters),
-        accepts_missing_macs: false,
-    };
-    let (all, remaining) = (rules(&settings.master_keys()), rules(&keys.ring.text().parse()?));
+    let (all, remaining) =
+        (SealRules::derive(&settings.master_keys()), SealRules::derive(&keys.ring.text().parse()?));
     let office = Operator::open_with(&settings, env).await?;
     let tenants =
         office.store.across(async |across: &mut Across| across.some_tenants(i64::MAX).await).await?;
     for tenant in tenants {
-        let (all, remaining) = (all.clone(), remaining.clone());
-        let write = office.write(&tenant.id, async move |ctx: &Ctx, tx: &mut Tx| {
-            countersign(tx, &ctx.tenant, &all, &remaining, ctx.now).await
-        });
-        write.await.map_err(|error| format!("The audit log of {}: {error}", tenant.slug))?;
+        let sign = async || {
+            let (all, remaining) = (all.clone(), remaining.clone());
+            let work = async move |ctx: &Ctx, tx: &mut Tx| {
+                countersign(tx, &ctx.tenant, &all, &remaining, ctx.now).await
+            };
+            office.write(&tenant.id, work).await
+        };
+        let mut signed = sign().await;
+        // A running server seals entries within a second.
+        for _ in 0..25 {
+            let Err(CountersignError::Unsealed(_)) = signed else { break };
+            tokio::time::sleep(Duration::from_millis(200)).await;
+            signed = sign().await;
+        }
+        signed.map_err(|error| format!("The audit log of {}: {error}", tenant.slug))?;
     }
     Ok(())
 }

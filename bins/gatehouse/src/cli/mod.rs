@@ -21,7 +21,7 @@ mod tokens;
 mod users;
 mod webhooks;
 
-use std::{path::PathBuf, process::ExitCode, sync::Arc};
+use std::{io::Write, path::PathBuf, process::ExitCode, sync::Arc};
 
 use ::audit::EntryKeys;
 use clap::{CommandFactory, Parser, Subcommand};
@@ -132,7 +132,9 @@ pub async fn main() -> ExitCode {
     let json = cli.json;
     match run(cli).await {
         Ok(Some(report)) => {
-            println!("{}", if json { report.json.to_string() } else { report.lines });
+            let text = if json { report.json.to_string() } else { report.lines };
+            // A reader such as `head` may close its end early.
+            let _closed = writeln!(std::io::stdout(), "{text}");
             if report.failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
         }
         Ok(None) => ExitCode::SUCCESS,

@@ -17,7 +17,7 @@ use crate::{
 pub(super) fn make_data_dir(settings: &Settings) -> std::io::Result<()> {
     match &settings.database_url {
         store::DatabaseUrl::Sqlite(path) => match path.parent() {
-            Some(folder) => secrets::create_folder(folder),
+            Some(folder) => gate::file_draft::create_private_folder(folder),
             None => Ok(()),
         },
         store::DatabaseUrl::Postgres(_) => Ok(()),
@@ -37,7 +37,7 @@ impl Operator {
         let settings = raw.settings()?;
         match &settings.database_url {
             store::DatabaseUrl::Sqlite(_) if !raw.has("master_key") => {
-                secrets::keep_in(&settings.data_dir, raw, &*env)?;
+                secrets::keep(raw, &*env).await?;
             }
             _ => secrets::read_kept(&settings.data_dir, raw)?,
         }

@@ -29,7 +29,7 @@ pub(crate) async fn run(
     logs::serve(settings.log_format, settings.log_level);
     if let DatabaseUrl::Sqlite(_) = &settings.database_url {
         // With SQLite there is one machine, which may generate its secrets. Several machines must share them.
-        secrets::keep_in(&settings.data_dir, &mut raw, &*env)?;
+        secrets::keep(&mut raw, &*env).await?;
     }
     let settings = raw.settings()?;
     for (name, missing) in

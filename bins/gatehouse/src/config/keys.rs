@@ -39,7 +39,7 @@ pub const KEYS: &[Key] = &[
     Key {
         name: "data_dir",
         default: "data",
-        help: "Directory of the SQLite database and of secrets that the first start generates.",
+        help: "Directory of the SQLite database and of secrets that the first start generates, relative to the current directory.",
     },
     Key {
         name: "auth_secret",

@@ -12,6 +12,19 @@ fn acme(process: &Process) -> (String, String) {
 }
 
 #[test]
+fn output_that_nobody_reads_is_no_error() {
+    let process = Process::new(&[]);
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let output = process.command(&["reference", "cli"]).stdout(writer).output().unwrap();
+    assert!(
+        output.status.success() && output.stderr.is_empty(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+#[test]
 fn operator_creates_a_tenant_and_provisioning_works() {
     let process = Process::new(&[("GATEHOUSE_BIND", "127.0.0.1:0")]);
     let (id, token) = acme(&process);

@@ -111,8 +111,16 @@ fn sqlite_backup_during_writes_is_complete() {
     );
 
     let restored = Process::on(Kind::Sqlite, &[]);
-    copy(&process, &restored, "secrets.toml");
+    std::fs::create_dir_all(restored.path().join("data")).unwrap();
     std::fs::copy(&copied, restored.path().join("data/gatehouse.db")).unwrap();
+    // Without its keys the database is not served, and no new ones are made.
+    for words in [&["doctor"][..], &["serve"], &["tenant", "list"]] {
+        let output = restored.run(words);
+        let said = [output.stdout, output.stderr].concat();
+        assert!(!output.status.success() && String::from_utf8_lossy(&said).contains("Put secrets.toml back"));
+    }
+    assert!(!restored.path().join("data/secrets.toml").exists());
+    copy(&process, &restored, "secrets.toml");
     let database = format!("sqlite:{}", restored.path().join("data/gatehouse.db").display());
     assert_complete(&restored, &database, &token, &before);
 }
