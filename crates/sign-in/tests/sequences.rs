@@ -36,7 +36,7 @@ async fn generated_sign_ins_match_the_model() {
         "SsoNotAllowed",
         "SsoRequired",
         "TicketInvalid",
-        "UserNotFound",
+        "UserDisabled",
     ];
     for answer in answers {
         assert!(

@@ -9,7 +9,7 @@ use clap::Subcommand;
 use kernel::{Env, UserId};
 use serde_json::json;
 
-use self::verify::{VerifyOptions, own_keys};
+use self::verify::VerifyOptions;
 use super::{
     operator::Operator,
     report::{Report, Result},
@@ -98,8 +98,8 @@ pub(crate) async fn run(command: Command, raw: &mut Raw, env: Arc<dyn Env>) -> R
         }
         Command::Key { tenant } => {
             let tenant = office.tenant(&tenant).await?;
-            let keys: Vec<_> =
-                own_keys(&settings).of(tenant.id.as_str()).iter().map(ToString::to_string).collect();
+            let keys = verify::keys(&[], true, &settings, tenant.id.as_str())?;
+            let keys: Vec<_> = keys.iter().map(ToString::to_string).collect();
             Ok(Report::new(json!({ "keys": keys }), keys.join("\n")))
         }
         Command::Retain { tenant, days, .. } => retention::retain(&tenant, days, &settings, &office).await,

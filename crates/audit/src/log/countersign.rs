@@ -20,7 +20,9 @@ pub const COUNTERSIGNATURE: &str = "countersignature";
 #[derive(Debug, thiserror::Error)]
 pub enum CountersignError {
     /// Only the key proves who wrote entries that are not sealed yet.
-    #[error("{0} entries are not sealed yet. Start a server on this database, and run the command again")]
+    #[error(
+        "entries that are not sealed yet: {0}. Start a server on this database, and run the command again"
+    )]
     Unsealed(usize),
     /// No known key has signed a note, so a signature would legitimize it.
     #[error("{0} is not signed with a known key. Find out why with gatehouse audit verify")]

@@ -154,7 +154,7 @@ impl Model {
             }
             Action::ResetPassword => {
                 if !self.active {
-                    return Err("UserNotFound");
+                    return Err("UserDisabled");
                 }
                 self.password = None;
                 self.refuse_older();

@@ -30,20 +30,19 @@ pub(super) fn own_keys(settings: &Settings) -> CheckpointKeys {
     CheckpointKeys::derive(&settings.master_keys())
 }
 
-/// Returns the keys given on the command line. If there are none, or if the log is in the database, adds those of this
-/// installation.
-fn keys(said: &[String], settings: &Settings, tenant: &str, is_database: bool) -> Result<Vec<CheckpointKey>> {
+/// Returns the keys given on the command line, with `own` or without any also those of this installation.
+pub(super) fn keys(said: &[String], own: bool, of: &Settings, tenant: &str) -> Result<Vec<CheckpointKey>> {
     let parse = |text: &str| {
         CheckpointKey::parse(text).ok_or_else(|| format!("--key: not a public key of checkpoints: {text}"))
     };
     // `gatehouse audit key` prints a key per line, so that one value may contain several.
     let said = said.iter().flat_map(|text| text.split_whitespace());
     let mut keys = said.map(parse).collect::<std::result::Result<Vec<_>, _>>()?;
-    if keys.is_empty() || is_database {
-        keys.extend(own_keys(settings).of(tenant));
+    if keys.is_empty() || own {
+        keys.extend(own_keys(of).of(tenant));
     }
     if keys.is_empty() {
-        return Err("No key to verify with: set --key or GATEHOUSE_MASTER_KEY".into());
+        return Err("No key is known: put secrets.toml back, or set --key or GATEHOUSE_MASTER_KEY".into());
     }
     Ok(keys)
 }
@@ -63,7 +62,7 @@ pub(super) async fn verify_database(
 ) -> Result<Report> {
     let tenant = office.tenant(tenant).await?;
     let name = tenant.id.to_string();
-    let keys = keys(&said.keys, settings, &name, true)?;
+    let keys = keys(&said.keys, true, settings, &name)?;
     let mut checkpoints = Vec::new();
     for path in &said.known {
         let note = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
@@ -107,7 +106,7 @@ pub(super) fn verify_file(path: &Path, said: &[String], settings: &Settings) -> 
     let open =
         || File::open(path).map(BufReader::new).map_err(|error| format!("{}: {error}", path.display()));
     let tenant = exported_tenant(open()?)?;
-    let keys = keys(said, settings, tenant.as_deref().unwrap_or_default(), false)?;
+    let keys = keys(said, false, settings, tenant.as_deref().unwrap_or_default())?;
     let found = verify_export(open()?, &keys).map_err(|error| format!("{}: {error}", path.display()))?;
     Ok(verdict(serde_json::to_value(&found)?, found.summary(), &found.findings, found.conclusion()))
 }
