@@ -2,7 +2,8 @@
 --
 -- * the owner runs `gatehouse migrate` and nothing else;
 -- * the application role runs servers and commands. It cannot change or delete audit entries;
--- * the retention role purges expired entries and erases addresses (`gatehouse audit retain`, `purge` and `erase`).
+-- * the retention role purges expired entries and erases addresses (`gatehouse audit retain`, `purge`
+--   and `erase`), and signs audit logs again before a master key is retired (`gatehouse keys retire`).
 --
 -- Create the last two with their passwords first. Run this script as the owner, and again after each migration:
 --

@@ -7,7 +7,7 @@ use gate::{
     file_draft::{create_once, create_private_folder},
     key_ring::KeyKind,
 };
-use kernel::{Env, Secret};
+use kernel::{Env, Secret, StoreResult};
 use store::{Across, DatabaseUrl, Store};
 
 use crate::config::{self, Raw, Settings};
@@ -24,7 +24,7 @@ pub async fn keep(raw: &mut Raw, env: &dyn Env) -> Result<(), config::Error> {
         return Ok(());
     }
     let settings = raw.settings()?;
-    if are_lost(&settings, raw).await {
+    if are_lost(&settings, raw).await.map_err(|error| config::Error::new(error.to_string()))? {
         return Err(config::Error::new(LOST.into()));
     }
     let path = kept_in(&settings.data_dir);
@@ -55,14 +55,14 @@ pub const LOST: &str = "The database has tenants, but their keys are missing. Pu
                         with new keys, encrypted data is lost and audit logs do not verify";
 
 /// Returns whether an SQLite database has tenants, but the keys that they were created with are gone.
-pub async fn are_lost(settings: &Settings, raw: &Raw) -> bool {
-    let DatabaseUrl::Sqlite(path) = &settings.database_url else { return false };
+pub async fn are_lost(settings: &Settings, raw: &Raw) -> StoreResult<bool> {
+    let DatabaseUrl::Sqlite(path) = &settings.database_url else { return Ok(false) };
     if raw.has("master_key") || kept_in(&settings.data_dir).exists() || !path.exists() {
-        return false;
+        return Ok(false);
     }
-    let Ok(store) = Store::open(&settings.database_url, 1, EntryKeys::none()) else { return false };
-    let tenants = store.across(async |across: &mut Across| across.some_tenants(1).await).await;
-    tenants.is_ok_and(|tenants| !tenants.is_empty())
+    let store = Store::open(&settings.database_url, 1, EntryKeys::none())?;
+    let tenants = store.across(async |across: &mut Across| across.some_tenants(1).await).await?;
+    Ok(!tenants.is_empty())
 }
 
 fn create_files(folder: &Path, env: &dyn Env) -> std::io::Result<()> {

@@ -14,7 +14,7 @@ use store::{Across, Tx};
 
 use super::{operator::Operator, report::Report, report::Result};
 use crate::{
-    config::{Raw, Source},
+    config::{Raw, Settings, Source},
     secrets,
 };
 
@@ -66,25 +66,16 @@ pub(crate) enum Setting {
 impl Setting {
     const ALL: [Self; 2] = [Self::AuthSecret, Self::MasterKey];
 
+    /// Returns the name in the configuration file and in JSON, and the kind of key.
+    fn parts(self) -> (&'static str, &'static str, KeyKind) {
+        match self {
+            Self::AuthSecret => ("auth_secret", "authSecret", KeyKind::AuthSecret),
+            Self::MasterKey => ("master_key", "masterKey", KeyKind::MasterKey),
+        }
+    }
+
     fn name(self) -> &'static str {
-        match self {
-            Self::AuthSecret => "auth_secret",
-            Self::MasterKey => "master_key",
-        }
-    }
-
-    fn json_name(self) -> &'static str {
-        match self {
-            Self::AuthSecret => "authSecret",
-            Self::MasterKey => "masterKey",
-        }
-    }
-
-    fn kind(self) -> KeyKind {
-        match self {
-            Self::AuthSecret => KeyKind::AuthSecret,
-            Self::MasterKey => KeyKind::MasterKey,
-        }
+        self.parts().0
     }
 }
 
@@ -121,30 +112,20 @@ pub(crate) async fn run(command: &Command, config: Option<&Path>, env: Arc<dyn E
                 (_, true) => KeyChange::Promote,
                 _ => KeyChange::Rotate,
             };
-            changed(change, which, config, &*env)
+            changed(change, which, config, env).await
         }
         Command::Retire { only, print } => {
             let which = KeySelection { only: Some(*only), print: *print };
-            if *only == Setting::MasterKey {
-                hand_over(config, env.clone()).await?;
-            }
-            changed(KeyChange::Retire, &which, config, &*env)
+            changed(KeyChange::Retire, &which, config, env).await
         }
     }
 }
 
 /// Signs all audit logs with a master key that remains, so that they verify without the oldest one.
-async fn hand_over(config: Option<&Path>, env: Arc<dyn Env>) -> Result<()> {
-    let raw = gathered(config)?;
-    let settings = raw.settings()?;
-    if !settings.database_url.may_exist() {
-        return Ok(());
-    }
-    let Some(mut keys) = setting_keys(&raw, Some(Setting::MasterKey))?.pop() else { return Ok(()) };
-    keys.ring.change(KeyChange::Retire, &*env).map_err(|error| format!("master_key: {error}"))?;
+async fn hand_over(settings: &Settings, remaining: &KeyRing, env: Arc<dyn Env>) -> Result<()> {
     let (all, remaining) =
-        (SealRules::derive(&settings.master_keys()), SealRules::derive(&keys.ring.text().parse()?));
-    let office = Operator::open_with(&settings, env).await?;
+        (SealRules::derive(&settings.master_keys()), SealRules::derive(&remaining.text().parse()?));
+    let office = Operator::open_with(settings, env).await?;
     let tenants =
         office.store.across(async |across: &mut Across| across.some_tenants(i64::MAX).await).await?;
     for tenant in tenants {
@@ -162,7 +143,10 @@ async fn hand_over(config: Option<&Path>, env: Arc<dyn Env>) -> Result<()> {
             tokio::time::sleep(Duration::from_millis(200)).await;
             signed = sign().await;
         }
-        signed.map_err(|error| format!("The audit log of {}: {error}", tenant.slug))?;
+        let done = signed.map_err(|error| format!("The audit log of {}: {error}", tenant.slug))?;
+        if done.refused > 0 {
+            eprintln!("gatehouse: warning: unsigned notes in the log of {}: {}", tenant.slug, done.refused);
+        }
     }
     Ok(())
 }
@@ -185,23 +169,41 @@ fn setting_keys(raw: &Raw, only: Option<Setting>) -> Result<Vec<SettingKeys>> {
             )
             .into());
         };
-        let ring = KeyRing::new(setting.kind(), text);
+        let ring = KeyRing::new(setting.parts().2, text);
         all.push(SettingKeys { setting, source: source.clone(), ring });
     }
     Ok(all)
 }
 
-fn changed(change: KeyChange, which: &KeySelection, config: Option<&Path>, env: &dyn Env) -> Result<Report> {
-    let change_all = |mut all: Vec<SettingKeys>| -> Result<Vec<SettingKeys>> {
-        for keys in &mut all {
-            keys.ring.change(change, env).map_err(|error| format!("{}: {error}", keys.setting.name()))?;
+/// Reads the keys and changes them. A remaining key signs the audit logs before a master key is retired.
+async fn change_all(
+    change: KeyChange,
+    only: Option<Setting>,
+    config: Option<&Path>,
+    env: &Arc<dyn Env>,
+) -> Result<Vec<SettingKeys>> {
+    let raw = gathered(config)?;
+    let (settings, mut all) = (raw.settings()?, setting_keys(&raw, only)?);
+    let retires = change == KeyChange::Retire && settings.database_url.may_exist();
+    for keys in &mut all {
+        keys.ring.change(change, &**env).map_err(|error| format!("{}: {error}", keys.setting.name()))?;
+        if retires && keys.setting == Setting::MasterKey {
+            hand_over(&settings, &keys.ring, Arc::clone(env)).await?;
         }
-        Ok(all)
-    };
-    let before = setting_keys(&gathered(config)?, which.only)?;
-    if which.print {
-        return Ok(printed(&change_all(before)?));
     }
+    Ok(all)
+}
+
+async fn changed(
+    change: KeyChange,
+    which: &KeySelection,
+    config: Option<&Path>,
+    env: Arc<dyn Env>,
+) -> Result<Report> {
+    if which.print {
+        return Ok(printed(&change_all(change, which.only, config, &env).await?));
+    }
+    let before = setting_keys(&gathered(config)?, which.only)?;
     // The drafts lock these files. Read them again under the lock.
     let mut drafts = BTreeMap::new();
     for keys in &before {
@@ -210,7 +212,7 @@ fn changed(change: KeyChange, which: &KeySelection, config: Option<&Path>, env: 
             drafts.insert(path.to_owned(), draft(path)?);
         }
     }
-    let all = change_all(setting_keys(&gathered(config)?, which.only)?)?;
+    let all = change_all(change, which.only, config, &env).await?;
     // Write all drafts before the first replaces its file.
     for (path, draft) in &mut drafts {
         let mine: Vec<_> = all.iter().filter(|keys| keys.file().is_ok_and(|file| file == path)).collect();
@@ -246,7 +248,7 @@ fn draft(path: &Path) -> Result<FileDraft> {
 /// Prints the new values, for installations that store secrets elsewhere.
 fn printed(all: &[SettingKeys]) -> Report {
     let json: Map<String, Value> =
-        all.iter().map(|keys| (keys.setting.json_name().into(), keys.ring.text().into())).collect();
+        all.iter().map(|keys| (keys.setting.parts().1.into(), keys.ring.text().into())).collect();
     let lines: Vec<_> =
         all.iter().map(|keys| format!("{}={}", keys.setting.name(), keys.ring.text())).collect();
     Report::new(Value::Object(json), lines.join("\n"))
@@ -276,7 +278,7 @@ fn report(all: &[SettingKeys], written: &[String]) -> Report {
             keys.setting.name(),
             labels.join(", ")
         ));
-        json.insert(keys.setting.json_name().into(), json!({ "signs": labels.first(), "verify": labels }));
+        json.insert(keys.setting.parts().1.into(), json!({ "signs": labels.first(), "verify": labels }));
     }
     if !written.is_empty() {
         lines.push(format!("Wrote {}. Running servers reload it within a second.", written.join(", ")));

@@ -18,7 +18,7 @@ const ORIGIN: &str = "gatehouse/audit/";
 /// The algorithm id of Ed25519 in signed notes.
 const ALGORITHM: u8 = 1;
 /// Maximum size of a note, in bytes.
-const MAX_NOTE: usize = 4096;
+pub(super) const MAX_NOTE: usize = 4096;
 
 /// The state of a log at some time.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,6 +6,8 @@ use crate::MacProblem;
 
 /// Maximum number of findings in a result. All are counted.
 const MOST: usize = 1000;
+/// Unknown keys that a verification lists.
+const MOST_KEYS: usize = 16;
 
 /// A discrepancy in the audit log.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -211,12 +213,16 @@ impl Verified {
 
     /// Says which keys are missing, and what to do.
     pub fn explain_missing_keys(&self) -> String {
-        explain_missing(&self.unknown_keys)
+        format!(
+            "MACs name a master key that this installation does not have. If you retired it, repeat the command with \
+             --retired-key {}",
+            self.unknown_keys.join(" --retired-key ")
+        )
     }
 
     pub(super) fn found_unknown_key(&mut self, sequence: u64, id: String, key: &str) {
         self.unknown_macs += 1;
-        if !self.unknown_keys.iter().any(|known| known == key) {
+        if self.unknown_keys.len() < MOST_KEYS && !self.unknown_keys.iter().any(|known| known == key) {
             self.unknown_keys.push(key.to_owned());
         }
         let problem = MacProblem::UnknownKey;
@@ -236,13 +242,4 @@ impl Verified {
             self.findings.push(finding);
         }
     }
-}
-
-/// Says that these master keys are missing, and what to do.
-pub(super) fn explain_missing(keys: &[String]) -> String {
-    format!(
-        "MACs name a master key that this installation does not have. If you retired it, repeat the command with \
-         --retired-key {}",
-        keys.join(" --retired-key ")
-    )
 }

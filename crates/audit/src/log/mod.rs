@@ -27,7 +27,9 @@ mod verify;
 
 pub use backlog::LONG_UNSEALED;
 pub use checkpoint::{Checkpoint, CheckpointKey, CheckpointKeys};
-pub use countersign::{COUNTERSIGNATURE, CountersignError, add_countersignatures, countersign};
+pub use countersign::{
+    COUNTERSIGNATURE, CountersignError, Countersigned, add_countersignatures, countersign,
+};
 pub use finding::{Finding, Verified};
 pub use merkle::{Frontier, GROUP, Hash, NodePosition, verify_consistency, verify_inclusion};
 pub use observer::SealObserver;

@@ -8,7 +8,7 @@ use kernel::{Ctx, StoreError, StoreResult, Timestamp};
 
 use super::{
     checkpoint::{CheckpointKey, CheckpointKeys},
-    finding::{Finding, explain_missing},
+    finding::Finding,
     removal::{Removable, removable},
     report::counted,
     retention::RetentionSettings,
@@ -99,8 +99,8 @@ impl PurgeRefusal {
                  Nothing is purged while it exists."
             ),
             Self::ForgedEntry { id } => format!(
-                "The retention of {name}: entry {id} records a change but has no valid MAC. Nothing is purged while it \
-                 exists."
+                "The retention of {name}: entry {id} records a change but has no valid MAC. If you retired its key, \
+                 repeat the command with --retired-key. Otherwise nothing is purged while the entry exists."
             ),
             Self::MissingStatement { at } => format!(
                 "The retention of {name} was set at {at}, but its signed statement is missing. Set it again: gatehouse \
@@ -218,15 +218,11 @@ async fn stated_retention<S: RetentionStore + ?Sized>(
     let stated = settings.newest().ok_or(PurgeRefusal::NoRetention)?;
     if let Some(entry) = entry {
         let leaf = entry.content_leaf(tenant).unwrap_or_default();
-        match entries.verify(tenant, &entry.id, &leaf, entry.mac.as_ref()) {
-            Ok(()) => {}
-            // With a retired key, only the comparison with the signed log remains, which follows.
-            Err(MacProblem::UnknownKey) => {
-                if let Some(mac) = entry.mac.filter(|mac| !keys.retired.contains(&mac.key)) {
-                    return Err(PurgeRefusal::LacksKeys(explain_missing(&[mac.key])));
-                }
-            }
-            Err(_) => return Err(PurgeRefusal::ForgedEntry { id: entry.id }),
+        let verified = entries.verify(tenant, &entry.id, &leaf, entry.mac.as_ref());
+        // With a retired key, only the comparison with the signed log remains, which follows.
+        let is_retired = entry.mac.as_ref().is_some_and(|mac| keys.retired.contains(&mac.key));
+        if verified.is_err() && !(is_retired && verified == Err(MacProblem::UnknownKey)) {
+            return Err(PurgeRefusal::ForgedEntry { id: entry.id });
         }
         if entry.timestamp > stated.at {
             return Err(PurgeRefusal::MissingStatement { at: entry.timestamp });

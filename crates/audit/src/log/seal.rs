@@ -221,14 +221,8 @@ fn start_of_macs(
     tenant: &TenantId,
     size: u64,
 ) -> Option<String> {
-    let (tenant, all) = (tenant.as_str(), keys.of(tenant.as_str()));
-    let stated = note.as_deref().and_then(|note| MacStart::verified(note, tenant, &all).ok());
-    let is_newest = note
-        .as_deref()
-        .is_some_and(|note| MacStart::verified(note, tenant, all.get(..1).unwrap_or_default()).is_ok());
-    if is_newest {
-        return note;
-    }
+    let tenant = tenant.as_str();
+    let stated = note.and_then(|note| MacStart::verified(&note, tenant, &keys.of(tenant)).ok());
     stated.unwrap_or(MacStart { from: size }).sign(tenant, keys)
 }
 

@@ -176,4 +176,15 @@ fn servers_role_cannot_change_the_audit_log() {
     assert_eq!(process.json(&erase)["erased"], 1);
     assert_eq!(process.json(&erase)["erased"], 0);
     drop(server);
+
+    // Only the retention role may sign a log again, before a key is retired.
+    let keys =
+        "k2:ICEiIyQlJicoKSorLC0uLzAxMjM0NTY3ODk6Ozw9Pj8=,1:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
+    process.set("GATEHOUSE_MASTER_KEY", keys);
+    process.set("GATEHOUSE_DATABASE_URL", &by_app);
+    let _sealing = process.serve();
+    let retire = ["keys", "retire", "--only", "master-key", "--print"];
+    assert!(process.refused(&retire).1.contains(denied));
+    process.set("GATEHOUSE_DATABASE_URL", &by_retention);
+    assert!(process.json(&retire)["masterKey"].as_str().unwrap().starts_with("k2:"));
 }
