@@ -82,7 +82,7 @@ impl RetentionStore for Tx {
     async fn add_countersignature(&mut self, note: &str, at: Timestamp) -> StoreResult<()> {
         let number = self.statements(COUNTERSIGNATURE).await?.last().map_or(0, |(number, _)| number + 1);
         let row = StatementRow::new(self, COUNTERSIGNATURE, number, at, note);
-        let insert = diesel::insert_into(audit_statements::table).values(row);
+        let insert = Prepared(diesel::insert_into(audit_statements::table).values(row));
         change_unaudited!(self, Unaudited::Sealed, c => insert.execute(c).await)?;
         Ok(())
     }
@@ -167,7 +167,7 @@ impl RetentionStore for Tx {
 impl Tx {
     async fn insert_statement(&mut self, kind: &str, of: u64, at: Timestamp, note: &str) -> StoreResult<()> {
         let row = StatementRow::new(self, kind, of, at, note);
-        let insert = diesel::insert_into(audit_statements::table).values(row);
+        let insert = Prepared(diesel::insert_into(audit_statements::table).values(row));
         change!(self, c => insert.execute(c).await)?;
         Ok(())
     }
