@@ -19,14 +19,11 @@ fn kept_in(folder: &Path) -> PathBuf {
 
 /// Fills settings that are not set with the secrets in the data folder, and generates these at the first start.
 /// For a single machine: several machines must be configured with the same secrets.
-pub async fn keep(raw: &mut Raw, env: &dyn Env) -> Result<(), config::Error> {
+pub fn keep(raw: &mut Raw, env: &dyn Env) -> Result<(), config::Error> {
     if raw.has("auth_secret") && raw.has("master_key") {
         return Ok(());
     }
     let settings = raw.settings()?;
-    if are_lost(&settings, raw).await.map_err(|error| config::Error::new(error.to_string()))? {
-        return Err(config::Error::new(LOST.into()));
-    }
     let path = kept_in(&settings.data_dir);
     if !path.exists() {
         create_files(&settings.data_dir, env)
@@ -87,8 +84,8 @@ pub fn kept_text(secrets: &[(&str, &str)]) -> String {
 mod tests {
     use super::*;
 
-    #[tokio::test]
-    async fn secrets_are_generated_once_and_readable_only_by_their_owner() {
+    #[test]
+    fn secrets_are_generated_once_and_readable_only_by_their_owner() {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
         let env = kernel::SystemEnv::default();
@@ -96,7 +93,7 @@ mod tests {
         for _ in 0..2 {
             let mut raw = Raw::default();
             raw.set("data_dir", folder.path().display().to_string()).unwrap();
-            keep(&mut raw, &env).await.unwrap();
+            keep(&mut raw, &env).unwrap();
             let settings = raw.settings().unwrap();
             texts.push(settings.auth_secret.unwrap().newest_first()[0].expose().to_owned());
         }

@@ -37,7 +37,7 @@ impl Operator {
         let settings = raw.settings()?;
         match &settings.database_url {
             store::DatabaseUrl::Sqlite(_) if !raw.has("master_key") => {
-                secrets::keep(raw, &*env).await?;
+                secrets::keep(raw, &*env)?;
             }
             _ => secrets::read_kept(&settings.data_dir, raw)?,
         }

@@ -28,8 +28,11 @@ pub(crate) async fn run(
     let settings = raw.settings()?;
     logs::serve(settings.log_format, settings.log_level);
     if let DatabaseUrl::Sqlite(_) = &settings.database_url {
+        if secrets::are_lost(&settings, &raw).await? {
+            return Err(secrets::LOST.into());
+        }
         // With SQLite there is one machine, which may generate its secrets. Several machines must share them.
-        secrets::keep(&mut raw, &*env).await?;
+        secrets::keep(&mut raw, &*env)?;
     }
     let settings = raw.settings()?;
     for (name, missing) in

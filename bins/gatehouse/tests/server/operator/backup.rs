@@ -114,8 +114,8 @@ fn sqlite_backup_during_writes_is_complete() {
     std::fs::create_dir_all(restored.path().join("data")).unwrap();
     std::fs::copy(&copied, restored.path().join("data/gatehouse.db")).unwrap();
     // Without its keys the database is not served, and no new ones are made.
-    for words in [&["doctor"][..], &["serve"], &["tenant", "list"]] {
-        let output = restored.run(words);
+    for words in ["doctor", "serve"] {
+        let output = restored.run(&[words]);
         let said = [output.stdout, output.stderr].concat();
         assert!(!output.status.success() && String::from_utf8_lossy(&said).contains("Put secrets.toml back"));
     }
