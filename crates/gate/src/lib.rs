@@ -43,6 +43,7 @@ pub mod refresh_worker;
 pub mod refusals;
 pub mod server;
 pub mod shape;
+pub(crate) mod slot_shares;
 #[cfg(feature = "otlp")]
 pub mod spans;
 pub mod step_up;

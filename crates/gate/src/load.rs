@@ -21,6 +21,7 @@ use metrics::{Counter, Gauge, counter, gauge};
 use super::{
     event_tally::EventTally,
     meter::{DRAINING, IN_FLIGHT, REFUSED, WORKING, WORKING_MAX, count},
+    slot_shares::{CallerKey, SlotShares},
 };
 
 /// How long a load above the sustained limit counts as a burst, which is accepted.
@@ -60,6 +61,8 @@ pub struct Load {
     /// Rejections that are not sent yet.
     refusing: AtomicUsize,
     turns: Arc<Semaphore>,
+    /// The slots of each caller.
+    pub(crate) shares: SlotShares,
     draining: AtomicBool,
     idle: Notify,
     started: Instant,
@@ -71,7 +74,10 @@ pub struct Load {
 pub struct Answering(Arc<Load>);
 
 /// One of the limited slots for working on requests, released on drop.
-pub(crate) struct WorkSlot(Arc<Load>);
+pub(crate) struct WorkSlot {
+    load: Arc<Load>,
+    caller: CallerKey,
+}
 
 /// Counts a rejection as pending until it is dropped.
 struct PendingRefusal(Arc<Load>);
@@ -89,6 +95,7 @@ pub(crate) struct RequestSlot(Rc<SlotState>);
 
 struct SlotState {
     load: Arc<Load>,
+    caller: CallerKey,
     work: RefCell<Option<Rc<WorkSlot>>>,
 }
 
@@ -105,6 +112,7 @@ impl Load {
             queued: AtomicUsize::new(0),
             refusing: AtomicUsize::new(0),
             turns: Arc::new(Semaphore::new(TURNS)),
+            shares: SlotShares::default(),
             draining: AtomicBool::new(false),
             idle: Notify::new(),
             started: Instant::now(),
@@ -131,11 +139,12 @@ impl Load {
         }
     }
 
-    /// Returns a slot for a request, or `None` if the limit is reached.
-    pub(crate) fn admit(self: &Arc<Self>) -> Option<RequestSlot> {
+    /// Returns a slot for a request, or `None` if the limit is reached. Under sustained load, a caller without a slot
+    /// still gets one while another caller holds most of them.
+    pub(crate) fn admit(self: &Arc<Self>, caller: CallerKey) -> Option<RequestSlot> {
         let before = self.working.load(Ordering::Acquire);
-        if before < self.limit_now(before) {
-            return Some(self.slot(Some(self.work())));
+        if before < self.limit_now(before) || (before < self.limit && self.shares.are_unfair_to(caller)) {
+            return Some(self.slot(caller, Some(self.work(caller))));
         }
         self.refuse();
         None
@@ -143,13 +152,13 @@ impl Load {
 
     /// Returns a slot for a request that queues once it has everything it needs ([`RequestSlot::in_turn`]). Until
     /// then it uses only its connection and the received part of its body.
-    pub(crate) fn admit_queued(self: &Arc<Self>) -> RequestSlot {
-        self.slot(None)
+    pub(crate) fn admit_queued(self: &Arc<Self>, caller: CallerKey) -> RequestSlot {
+        self.slot(caller, None)
     }
 
-    fn slot(self: &Arc<Self>, work: Option<WorkSlot>) -> RequestSlot {
+    fn slot(self: &Arc<Self>, caller: CallerKey, work: Option<WorkSlot>) -> RequestSlot {
         let work = RefCell::new(work.map(Rc::new));
-        RequestSlot(Rc::new(SlotState { load: Arc::clone(self), work }))
+        RequestSlot(Rc::new(SlotState { load: Arc::clone(self), caller, work }))
     }
 
     fn refuse(&self) {
@@ -181,10 +190,11 @@ impl Load {
         u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
-    fn work(self: &Arc<Self>) -> WorkSlot {
+    fn work(self: &Arc<Self>, caller: CallerKey) -> WorkSlot {
         self.working.fetch_add(1, Ordering::AcqRel);
+        self.shares.take(caller);
         self.meter.working.increment(1.0);
-        WorkSlot(Arc::clone(self))
+        WorkSlot { load: Arc::clone(self), caller }
     }
 
     /// Starts draining: clients are asked to close their connections.
@@ -233,7 +243,7 @@ impl RequestSlot {
         }
         let turn = Arc::clone(&load.turns).acquire_owned().await.ok()?;
         drop(place);
-        *self.0.work.borrow_mut() = Some(Rc::new(load.work()));
+        *self.0.work.borrow_mut() = Some(Rc::new(load.work(self.0.caller)));
         Some(turn)
     }
 
@@ -248,7 +258,7 @@ impl RequestSlot {
         let was_working = self.0.work.borrow_mut().take().is_some();
         let arrived = waiting.await;
         if was_working {
-            *self.0.work.borrow_mut() = Some(Rc::new(self.0.load.work()));
+            *self.0.work.borrow_mut() = Some(Rc::new(self.0.load.work(self.0.caller)));
         }
         arrived
     }
@@ -269,8 +279,9 @@ impl RequestSlot {
 
 impl Drop for WorkSlot {
     fn drop(&mut self) {
-        self.0.meter.working.decrement(1.0);
-        self.0.working.fetch_sub(1, Ordering::AcqRel);
+        self.load.meter.working.decrement(1.0);
+        self.load.shares.release(self.caller);
+        self.load.working.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
@@ -327,13 +338,17 @@ mod tests {
 
     use super::*;
 
+    /// Two callers.
+    const A: CallerKey = CallerKey(1);
+    const B: CallerKey = CallerKey(2);
+
     #[test]
     fn requests_above_the_limit_are_rejected_until_one_ends() {
         let load = Load::new(2);
-        let both = (load.admit().unwrap(), load.admit().unwrap());
-        assert!(load.admit().is_none());
+        let both = (load.admit(A).unwrap(), load.admit(A).unwrap());
+        assert!(load.admit(A).is_none());
         drop(both);
-        assert!(load.admit().is_some());
+        assert!(load.admit(A).is_some());
     }
 
     #[test]
@@ -345,28 +360,42 @@ mod tests {
                 assert!(start.elapsed() < Duration::from_secs(5));
             }
         };
-        let mut slots: Vec<_> = (0..8).filter_map(|_| load.admit()).collect();
+        let mut slots: Vec<_> = (0..8).filter_map(|_| load.admit(A)).collect();
         assert_eq!(slots.len(), 8, "a burst fills all slots");
         wait_for(1, 8);
         slots.truncate(1);
-        assert!(load.admit().is_none(), "sustained load gets one slot");
+        assert!(load.admit(A).is_none(), "sustained load gets one slot");
         slots.clear();
         assert_eq!(load.limit_now(0), 1, "a rejection delays the next burst");
         wait_for(8, 0);
-        let again: Vec<_> = std::iter::from_fn(|| load.admit()).collect();
+        let again: Vec<_> = std::iter::from_fn(|| load.admit(A)).collect();
         assert_eq!(again.len(), 8, "after the load ends, a burst fills all slots again");
+    }
+
+    #[test]
+    fn caller_without_a_slot_is_admitted_while_another_holds_most() {
+        let load = Load::new(8);
+        let mut slots: Vec<_> = (0..8).filter_map(|_| load.admit(A)).collect();
+        assert!(load.admit(A).is_none());
+        assert!(load.admit(B).is_none(), "the full limit is never exceeded");
+        slots.truncate(4);
+        assert!(load.admit(A).is_none(), "after a rejection the sustained limit applies");
+        let of_other = load.admit(B).unwrap();
+        assert!(load.admit(B).is_none(), "the other caller has its slot");
+        drop(of_other);
+        assert!(load.admit(B).is_some());
     }
 
     #[tokio::test]
     async fn request_waiting_for_its_body_holds_no_slot() {
         let load = Load::new(1);
-        let slot = load.admit().unwrap();
-        let other = slot.released(async { load.admit() }).await.unwrap();
-        assert!(load.admit().is_none());
+        let slot = load.admit(A).unwrap();
+        let other = slot.released(async { load.admit(A) }).await.unwrap();
+        assert!(load.admit(A).is_none());
         drop(other);
-        assert!(load.admit().is_none(), "the first request has the slot again");
+        assert!(load.admit(A).is_none(), "the first request has the slot again");
         drop(slot);
-        assert!(load.admit().is_some());
+        assert!(load.admit(A).is_some());
     }
 
     #[tokio::test(start_paused = true)]
@@ -374,16 +403,16 @@ mod tests {
         let load = Load::new(4);
         let mut turns = Vec::new();
         for _ in 0..TURNS {
-            turns.push(load.admit_queued().in_turn().await.unwrap());
+            turns.push(load.admit_queued(A).in_turn().await.unwrap());
         }
-        let slots: Vec<_> = (0..4 * QUEUE).map(|_| load.admit_queued()).collect();
+        let slots: Vec<_> = (0..4 * QUEUE).map(|_| load.admit_queued(A)).collect();
         let mut waiting: Vec<_> = slots.iter().map(|slot| Box::pin(slot.in_turn())).collect();
         for one in &mut waiting {
             assert!(one.now_or_never().is_none());
         }
-        assert!(load.admit_queued().in_turn().await.is_none(), "the queue is full");
+        assert!(load.admit_queued(A).in_turn().await.is_none(), "the queue is full");
         drop(waiting);
-        let next = load.admit_queued();
+        let next = load.admit_queued(A);
         let mut turn = Box::pin(next.in_turn());
         assert!((&mut turn).now_or_never().is_none(), "no turn is free");
         drop(turns.pop());
@@ -393,12 +422,12 @@ mod tests {
     #[tokio::test]
     async fn requests_waiting_for_their_bodies_are_not_queued() {
         let load = Load::new(1);
-        let slow: Vec<_> = (0..100).map(|_| load.admit_queued()).collect();
+        let slow: Vec<_> = (0..100).map(|_| load.admit_queued(A)).collect();
         let mut bodies: Vec<_> = slow.iter().map(|slot| Box::pin(slot.released(pending::<()>()))).collect();
         for body in &mut bodies {
             assert!(body.now_or_never().is_none());
         }
-        assert!(load.admit_queued().in_turn().await.is_some());
+        assert!(load.admit_queued(A).in_turn().await.is_some());
     }
 
     #[tokio::test(start_paused = true)]

@@ -77,12 +77,13 @@ pub(crate) async fn handle_request(
     let quiet = operation.as_ref().is_some_and(|operation| operation.mode == OperationMode::Quiet);
     // Probes are answered under any load, because they matter most under high load.
     let queues = operation.as_ref().is_some_and(|operation| operation.mode == OperationMode::Queued);
+    let ip = pipeline.client_address(peer, request.headers());
+    let caller = pipeline.load.shares.caller(request.headers(), ip.or(peer));
     let slot = match (quiet, queues) {
         (true, _) => None,
-        (false, true) => Some(pipeline.load.admit_queued()),
-        (false, false) => pipeline.load.admit(),
+        (false, true) => Some(pipeline.load.admit_queued(caller)),
+        (false, false) => pipeline.load.admit(caller),
     };
-    let ip = pipeline.client_address(peer, request.headers());
     let incoming = Incoming::of(&mut request, &pipeline.bodies, || attempts::origin(ip.or(peer)));
     let busy = InUse::of(&request);
     if !quiet && slot.is_none() {
