@@ -25,9 +25,11 @@ pub struct DayCount {
     pub count: usize,
 }
 
-/// Counts the entries of each of the last `days` days, including that of `now`. Oldest first.
+/// Counts the entries of each of the last `days` days, including that of `now`: those of these actions, or all if none
+/// are named. Oldest first.
 pub async fn count_days(
     store: &mut dyn AuditQueryStore,
+    actions: &[&str],
     now: Timestamp,
     days: i64,
 ) -> StoreResult<Vec<DayCount>> {
@@ -36,7 +38,14 @@ pub async fn count_days(
     let mut counts = Vec::new();
     for day in 0..days {
         let [from, to] = [day, day + 1].map(|day| Timestamp::from_unix_millis(first + day * DAY));
-        counts.push(DayCount { from, to, count: store.count(from, to, MAX_COUNTED).await? });
+        let mut count = 0;
+        if actions.is_empty() {
+            count = store.count(None, from, to, MAX_COUNTED).await?;
+        }
+        for action in actions {
+            count += store.count(Some(action), from, to, MAX_COUNTED).await?;
+        }
+        counts.push(DayCount { from, to, count: count.min(MAX_COUNTED) });
     }
     Ok(counts)
 }

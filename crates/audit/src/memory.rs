@@ -131,9 +131,17 @@ impl AuditQueryStore for MemoryAuditLog {
         Ok(place.and_then(|place| self.found(filter, after).nth(place)).map(|entry| listed(entry).position()))
     }
 
-    async fn count(&mut self, from: Timestamp, to: Timestamp, most: usize) -> StoreResult<usize> {
-        let is_between = |entry: &&StoredEntry| entry.timestamp >= from && entry.timestamp < to;
-        Ok(self.entries.values().filter(is_between).take(most).count())
+    async fn count(
+        &mut self,
+        action: Option<&str>,
+        from: Timestamp,
+        to: Timestamp,
+        most: usize,
+    ) -> StoreResult<usize> {
+        let counts = |entry: &&StoredEntry| {
+            (from..to).contains(&entry.timestamp) && action.is_none_or(|action| entry.action == action)
+        };
+        Ok(self.entries.values().filter(counts).take(most).count())
     }
 
     async fn sealed_size(&mut self) -> StoreResult<u64> {

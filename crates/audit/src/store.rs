@@ -38,8 +38,14 @@ pub trait AuditQueryStore: Send {
         after: Option<&Position>,
         count: usize,
     ) -> StoreResult<Option<Position>>;
-    /// Counts the entries from `from` to before `to`, up to `most`.
-    async fn count(&mut self, from: Timestamp, to: Timestamp, most: usize) -> StoreResult<usize>;
+    /// Counts the entries from `from` to before `to`, of one action or of all, up to `most`.
+    async fn count(
+        &mut self,
+        action: Option<&str>,
+        from: Timestamp,
+        to: Timestamp,
+        most: usize,
+    ) -> StoreResult<usize>;
     /// Returns whether there is time for another scan. If not, a page ends early.
     fn has_time(&self) -> bool {
         true

@@ -149,7 +149,12 @@ async fn cursor_continues_its_own_search_only() {
 async fn entries_are_counted_by_day() {
     let env = Arc::new(ManualEnv::at("2026-01-01T12:00:00.000Z".parse().unwrap()));
     let mut log = log_of(3, &env).await;
-    let days = count_days(&mut log, env.now().plus_millis(24 * 3_600_000), 3).await.unwrap();
+    let days = count_days(&mut log, &[], env.now().plus_millis(24 * 3_600_000), 3).await.unwrap();
     assert_eq!(days.iter().map(|day| day.count).collect::<Vec<_>>(), [0, 3, 0]);
     assert_eq!(days[1].from.to_string(), "2026-01-01T00:00:00.000Z");
+    let action = log.latest(1).await.unwrap().remove(0).action;
+    for (actions, count) in [(&["OTHER"][..], 0), (&[&*action, "OTHER"], 3)] {
+        let days = count_days(&mut log, actions, env.now(), 1).await.unwrap();
+        assert_eq!(days[0].count, count);
+    }
 }

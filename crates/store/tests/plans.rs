@@ -16,7 +16,7 @@ use std::{
 
 use attestation::{AttestationPolicyStore, Policy};
 use audit::{
-    AuditQueryStore, AuditStore, Audited, Entry, Event, Filter, Position, Span, Unaudited,
+    AuditQueryStore, AuditStore, Audited, Entry, Event, EventData, Filter, Position, Span, Unaudited,
     events::users::UserDeactivated,
     follow,
     log::{
@@ -481,7 +481,9 @@ async fn run_audit_log(ctx: &Ctx, tx: &mut store::Tx) -> StoreResult<()> {
     {
         follow(tx, &filter, 0, 10).await?;
     }
-    assert_eq!(tx.count(ctx.now, ctx.now.plus_millis(1), 100).await?, 100);
+    for action in [None, Some(UserDeactivated::CODE)] {
+        assert_eq!(tx.count(action, ctx.now, ctx.now.plus_millis(1), 100).await?, 100);
+    }
     run_webhooks(ctx, tx).await?;
     tx.position_of(entries[0].id.as_str()).await?;
     tx.entry(entries[0].id.as_str()).await?;

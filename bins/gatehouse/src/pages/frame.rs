@@ -20,7 +20,7 @@ pub(crate) struct PageFrame<'a> {
     pub(crate) base_url: &'a str,
     /// The page's JavaScript module.
     pub(crate) script: &'static str,
-    /// The page's path, to highlight it in the navigation; empty if the page has none.
+    /// The page's path, to highlight it in the sidebar; empty if the page has none.
     pub(crate) here: &'static str,
     /// The signed-in user.
     pub(crate) person: Option<SignedInUser>,
@@ -48,6 +48,11 @@ impl SignedInUser {
 impl<'a> PageFrame<'a> {
     pub(crate) fn new(site: &'a Site, title: &'a str, script: &'static str) -> Self {
         Self { title, base_url: &site.pipeline.base_url, script, here: "", person: None }
+    }
+
+    /// Returns whether the page shows the sections of the settings.
+    pub(super) fn has_sections(&self) -> bool {
+        !self.here.is_empty() && self.person.as_ref().is_some_and(|person| person.admin)
     }
 }
 

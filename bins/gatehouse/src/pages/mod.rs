@@ -10,6 +10,7 @@ mod frame;
 mod login;
 mod network;
 pub(crate) mod next;
+mod overview;
 mod refusal;
 mod saml_post;
 mod saml_refused;
@@ -28,7 +29,8 @@ pub(crate) use self::{refusal::problem_page, saml_post::saml_post, saml_refused:
 /// Public pages, for the table of operations.
 pub(crate) const OPEN: [&str; 4] = ["/", "/developers", "/assets/{version}/{file}", "/auth/login"];
 /// Pages that require a session.
-pub(crate) const SIGNED_IN: [&str; 7] = [
+pub(crate) const SIGNED_IN: [&str; 8] = [
+    overview::PATH,
     enrol::PATH,
     security::PATH,
     network::PATH,
@@ -46,6 +48,7 @@ pub(crate) fn routes(config: &mut ServiceConfig) {
         .service(login::login)
         .service(enrol::enrol)
         .service(security::security)
+        .service(overview::overview)
         .service(network::network)
         .service(authenticators::authenticators)
         .service(sso::sso)
@@ -59,12 +62,13 @@ async fn home() -> Redirect {
     Redirect::to(security::PATH).see_other()
 }
 
-/// Paths and titles of the administrator pages.
-const WAYS: [(&str, &str); 6] = [
-    (security::PATH, "Security"),
+/// Paths and titles of the sections in the sidebar.
+const SECTIONS: [(&str, &str); 7] = [
+    (overview::PATH, "Overview"),
+    (sso::PATH, "Identity and SSO"),
+    (webhooks::PATH, "Webhooks"),
     (network::PATH, "Network"),
     (authenticators::PATH, "Authenticators"),
-    (sso::PATH, "Single sign-on"),
-    (webhooks::PATH, "Webhooks"),
     (audit_log::PATH, "Audit log"),
+    ("/developers", "Developers"),
 ];

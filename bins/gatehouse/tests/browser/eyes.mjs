@@ -65,6 +65,12 @@ export function code(secret, steps = 0) {
   return String(number % 1_000_000).padStart(6, "0");
 }
 
+/** Signs out with the account menu. */
+export async function signOut(page) {
+  await page.locator(".bar > .account").click();
+  await page.locator("#account").getByRole("button", { name: "Sign out" }).click();
+}
+
 /** Takes screenshots of the page and fails on horizontal overflow and on serious findings of axe. */
 export async function look(page, name, folder) {
   const findings = [];

@@ -1,6 +1,6 @@
 // An administrator adds an SSO connection, and a user signs in through it.
 import assert from "node:assert/strict";
-import { authenticator } from "./eyes.mjs";
+import { authenticator, signOut } from "./eyes.mjs";
 import { idp } from "./idp.mjs";
 
 const hostile = '<img src=x onerror="document.title=\'owned\'"><script>document.title="owned"</script>';
@@ -14,7 +14,7 @@ export async function sso({ page, complaints, confirm }, see, by, stranger, sign
   const link = (name, on = page) => on.getByRole("link", { name, exact: true });
   const tab = (name) => link(name, page.getByRole("navigation", { name: "SSO connection" })).click();
 
-  await page.getByRole("link", { name: "Single sign-on" }).click();
+  await page.getByRole("link", { name: "Identity and SSO" }).click();
   await shows("No SSO connections yet");
   await see(page, "sso-empty");
 
@@ -267,7 +267,7 @@ async function somebodySignsIn({ context, page, complaints }, other, see, by, si
   await page.locator(".head").getByText("kim@corp.example").waitFor();
   await by(page, "Add a passkey").click();
   await by(page, "I saved the codes").click();
-  await by(page, "Sign out").first().click();
+  await signOut(page);
   await page.getByText("You are signed out.").waitFor();
   await page.goto("/auth/login?tenant=works&next=/account/security");
   await go().click();
@@ -279,7 +279,7 @@ async function somebodySignsIn({ context, page, complaints }, other, see, by, si
   await at("/account/security");
 
   // The password still works.
-  await by(page, "Sign out").first().click();
+  await signOut(page);
   await page.getByText("You are signed out.").waitFor();
   await signIn(page, "kim@corp.example");
   await page.getByText("Use your passkey", { exact: true }).waitFor();

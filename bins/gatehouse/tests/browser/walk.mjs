@@ -2,7 +2,7 @@
 // walk.mjs BASE_URL FOLDER FACTS: the server, the folder for screenshots, and the test data (see browser.rs).
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
-import { authenticator, code, launch, look, somebody } from "./eyes.mjs";
+import { authenticator, code, launch, look, signOut, somebody } from "./eyes.mjs";
 import { sso } from "./sso.mjs";
 import { consistency, leaves, path, root } from "./trees.mjs";
 import { webhooks } from "./webhooks.mjs";
@@ -108,7 +108,7 @@ const walks = {
 
     // Sign in with only the passkey: by the button, and by autofill in the email field.
     await device.offered(false);
-    await by(page, "Sign out").first().click();
+    await signOut(page);
     await page.getByText("You are signed out.").waitFor();
     await by(page, "Sign in with a passkey").click();
     await at(page, "/account/security");
@@ -210,7 +210,7 @@ const walks = {
     await two.page.getByLabel("New password", { exact: true }).fill("quite another set of words");
     await by(two.page.locator("#change-password"), "Change password").click();
     await two.page.getByText("Password changed.").waitFor();
-    await by(two.page, "Sign out").first().click();
+    await signOut(two.page);
     await two.page.getByText("You are signed out.").waitFor();
     await signIn(two.page, "carol@example.com", "quite another set of words", "/auth/login?next=/account/security");
     await at(two.page, "/account/security");
@@ -297,7 +297,7 @@ const walks = {
     await see(page, "security-strict");
     // The link was consumed. Autofill is off, because the authenticator would otherwise sign in again.
     await device.offered(false);
-    await by(page, "Sign out").first().click();
+    await signOut(page);
     await page.getByText("You are signed out.").waitFor();
     await page.goto(facts.invitation.replace(/^.*\/auth/, "/auth"));
     await page.getByLabel("New password", { exact: true }).fill("eleven grey herons");
@@ -364,7 +364,17 @@ const walks = {
     await ivan.page.getByText("administrators").waitFor();
     await see(ivan.page, "not-an-administrator");
     const { page, complaints, confirm } = await administrator();
+    await page.locator(".bar > .account").click();
+    await see(page, "account-menu");
+    await page.keyboard.press("Escape");
+    await page.setViewportSize({ width: 390, height: 844 });
+    await by(page, "Menu").click();
+    await page.getByRole("link", { name: "Network" }).waitFor();
+    await page.keyboard.press("Tab");
+    assert.equal(await page.evaluate(() => document.activeElement.textContent), "Identity and SSO", "the menu takes the focus");
+    await page.screenshot({ path: `${folder}/menu-narrow-light.png` });
     await page.getByRole("link", { name: "Network" }).click();
+    await page.setViewportSize({ width: 1440, height: 900 });
     await page.getByText("No ranges yet.").waitFor();
     await see(page, "network-empty");
     const save = by(page, "Save policy");
@@ -516,6 +526,19 @@ const walks = {
 
   "an administrator adds an SSO connection, and a user signs in with it": async () => {
     await sso(await administrator(), see, by, () => somebody(browser, base), signIn);
+  },
+
+  "an administrator sees the state of the organization": async () => {
+    const { page, complaints } = await administrator();
+    await page.goto("/settings");
+    await page.getByRole("heading", { name: "Sign-ins in the last 7 days" }).waitFor();
+    assert.equal(await page.locator(".week > li").count(), 7);
+    assert.match(await page.locator(".week > li").last().innerText(), /^[1-9]/, "the sign-in of a moment ago");
+    await page.getByRole("link", { name: "Staging" }).or(page.getByText("Nothing. Webhooks and SSO connections work.")).first().waitFor();
+    await see(page, "overview");
+    await page.getByRole("link", { name: "Network", exact: true }).last().click();
+    await at(page, "/settings/network");
+    assert.deepEqual(complaints, []);
   },
 
   "the page accepts only valid proofs": async () => {

@@ -63,6 +63,7 @@ fn assets_are_served_and_revalidated() {
         // Every asset that a page or a module references exists.
         let mut left = vec!["/auth/login".to_owned(), "/developers".into()];
         let scripts = [
+            "overview.js",
             "security.js",
             "network.js",
             "authenticators.js",
@@ -287,6 +288,7 @@ fn settings_pages_are_only_for_administrators_and_escaped() {
         let (_, admin) = server.signed_in(&tenant, "ada@example.com", Role::Admin);
         let (_, member) = server.signed_in(&tenant, "bob@example.com", Role::Member);
         for path in [
+            "/settings",
             "/settings/network",
             "/settings/authenticators",
             "/settings/sso",

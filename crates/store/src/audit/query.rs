@@ -38,6 +38,10 @@ const ACTOR_NAME: &str = "COALESCE(\
 const COUNT: &str = "SELECT count(*) AS count FROM (SELECT 1 FROM audit_entries \
     WHERE tenant_id = $1 AND created_at >= $2 AND created_at < $3 LIMIT $4) AS few";
 
+/// The same for one action.
+const COUNT_ACTION: &str = "SELECT count(*) AS count FROM (SELECT 1 FROM audit_entries \
+    WHERE tenant_id = $1 AND created_at >= $2 AND created_at < $3 AND action = $5 LIMIT $4) AS few";
+
 #[derive(QueryableByName)]
 struct EntryCount {
     #[diesel(sql_type = BigInt)]
@@ -242,19 +246,30 @@ impl AuditQueryStore for Tx {
         Ok(found.map(|(time, id)| Position { timestamp: Timestamp::from_naive(time), id }))
     }
 
-    async fn count(&mut self, from: Timestamp, to: Timestamp, most: usize) -> StoreResult<usize> {
+    async fn count(
+        &mut self,
+        action: Option<&str>,
+        from: Timestamp,
+        to: Timestamp,
+        most: usize,
+    ) -> StoreResult<usize> {
+        let text = if action.is_some() { COUNT_ACTION } else { COUNT };
         let text = match self.db.dialect() {
-            Dialect::Postgres => COUNT.to_owned(),
-            Dialect::Sqlite => COUNT.replace(['$'], "?"),
+            Dialect::Postgres => text.to_owned(),
+            Dialect::Sqlite => text.replace(['$'], "?"),
         };
-        let query = Prepared(
-            sql_query(text)
-                .bind::<Text, _>(self.tenant.as_str())
-                .bind::<sql_types::Timestamp, _>(from.naive())
-                .bind::<sql_types::Timestamp, _>(to.naive())
-                .bind::<BigInt, _>(i64::try_from(most).unwrap_or(i64::MAX)),
-        );
-        let counted: EntryCount = read!(self, c => query.get_result(c).await)?;
+        let query = sql_query(text)
+            .bind::<Text, _>(self.tenant.as_str())
+            .bind::<sql_types::Timestamp, _>(from.naive())
+            .bind::<sql_types::Timestamp, _>(to.naive())
+            .bind::<BigInt, _>(i64::try_from(most).unwrap_or(i64::MAX));
+        let counted: EntryCount = if let Some(action) = action {
+            let query = Prepared(query.bind::<Text, _>(action));
+            read!(self, c => query.get_result(c).await)?
+        } else {
+            let query = Prepared(query);
+            read!(self, c => query.get_result(c).await)?
+        };
         Ok(usize::try_from(counted.count).unwrap_or_default())
     }
 

@@ -51,6 +51,6 @@ pub(crate) async fn get_audit_activity(call: Call<Administer>) -> Answer {
             value.parse().ok().filter(|days| (1..=LONGEST).contains(days)).ok_or_else(malformed)?
         }
     };
-    let count = async move |ctx: &Ctx, tx: &mut Tx| audit::count_days(tx, ctx.now, days).await;
+    let count = async move |ctx: &Ctx, tx: &mut Tx| audit::count_days(tx, &[], ctx.now, days).await;
     Ok(answer(&Activity { days: call.scan(count).await? }))
 }

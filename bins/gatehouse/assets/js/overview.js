@@ -1,0 +1,5 @@
+// The overview. Everything on it is in the page.
+
+import { keepAlive } from "./session.js";
+
+keepAlive();

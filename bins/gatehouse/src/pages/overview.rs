@@ -1,0 +1,180 @@
+//! `/settings`: the state of the tenant at a glance.
+
+mod attention;
+mod chart;
+
+use actix_web::{HttpResponse, get};
+use askama::Template;
+use attestation::{AttestationPolicyStore, Mode as AttestationMode};
+use audit::{
+    EventData, count_days,
+    events::{
+        policies::NetworkPolicyBlocked,
+        saml::SamlSignInRefused,
+        sign_in::{SignInFailed, SignInSucceeded},
+    },
+};
+use credentials::{Factor, FactorStore, SignInMode, SignInPolicy, SignInStore};
+use kernel::{Ctx, Timestamp};
+use netpolicy::{Mode as NetworkMode, NetworkPolicyStore};
+use saml_sp::ProviderStore;
+use store::Tx;
+use webhooks::SubscriptionStore;
+
+use self::{
+    attention::{Problems, problems},
+    chart::Chart,
+};
+use super::{frame::Administrator, frame::PageFrame, frame::draw, times::PageTime};
+use crate::api::{Answer, Call};
+use gate::{errors::Problem, permissions::AdministerInPerson, shape::AreaProblem};
+
+pub(crate) const PATH: &str = "/settings";
+
+/// Days that the chart shows.
+const DAYS: i64 = 7;
+/// Events that are refused sign-ins.
+const REFUSALS: [&str; 3] = [SignInFailed::CODE, SamlSignInRefused::CODE, NetworkPolicyBlocked::CODE];
+
+#[derive(Template)]
+#[template(path = "overview.html")]
+struct Page<'a> {
+    shell: PageFrame<'a>,
+    tenant: &'a str,
+    /// What an administrator has to do, most urgent first.
+    problems: Problems,
+    /// Steps of the set-up that are not done.
+    steps: Vec<Step>,
+    /// Number of steps that are done.
+    done: usize,
+    chart: Chart,
+    policies: Vec<Fact>,
+    /// Time of the newest checkpoint of the audit log.
+    sealed: Option<PageTime>,
+}
+
+/// A step of the set-up.
+struct Step {
+    title: &'static str,
+    why: &'static str,
+    path: &'static str,
+    is_done: bool,
+}
+
+/// A policy and its present state.
+struct Fact {
+    name: &'static str,
+    state: &'static str,
+    /// The page that changes it; empty if there is none.
+    path: &'static str,
+}
+
+/// Data that the page reads in one transaction.
+struct Found {
+    problems: Problems,
+    policy: SignInPolicy,
+    network: NetworkMode,
+    attestation: AttestationMode,
+    has_factor: bool,
+    has_provider: bool,
+    has_webhook: bool,
+    chart: Chart,
+    sealed: Option<Timestamp>,
+}
+
+/// Renders the overview.
+#[get("/settings")]
+pub(crate) async fn overview(call: Call<AdministerInPerson>) -> Result<HttpResponse, AreaProblem> {
+    drawn(&call).await.map_err(|problem| AreaProblem::of(&call.request, problem))
+}
+
+async fn drawn(call: &Call<AdministerInPerson>) -> Answer {
+    let user = call.caller().session.user.clone();
+    let find = async move |ctx: &Ctx, tx: &mut Tx| {
+        let (providers, webhooks) = (tx.providers().await?, tx.subscriptions().await?);
+        let setup = sign_in::sso::tenant_setup(tx).await?;
+        Ok::<_, Problem>(Found {
+            problems: problems(&providers, &webhooks, &setup, ctx.now),
+            policy: tx.sign_in_policy().await?,
+            network: tx.network_settings().await?.mode,
+            attestation: tx.attestation_policy().await?.mode,
+            has_factor: tx.factors(&user).await?.iter().any(Factor::is_verified),
+            has_provider: !providers.is_empty(),
+            has_webhook: !webhooks.is_empty(),
+            chart: Chart::of(
+                &count_days(tx, &[SignInSucceeded::CODE], ctx.now, DAYS).await?,
+                &count_days(tx, &REFUSALS, ctx.now, DAYS).await?,
+            ),
+            sealed: tx.newest_checkpoint().await?.map(|(_, sealed)| sealed),
+        })
+    };
+    let found = call.read(find).await?;
+    let administrator = Administrator::load(call).await?;
+    let steps = found.steps();
+    draw(&Page {
+        shell: administrator.shell(&call.site, "Overview", "overview.js", PATH),
+        tenant: &administrator.tenant.name,
+        done: steps.iter().filter(|step| step.is_done).count(),
+        steps,
+        policies: found.policies(),
+        problems: found.problems,
+        chart: found.chart,
+        sealed: found.sealed.map(PageTime::from),
+    })
+}
+
+impl Found {
+    /// Returns the steps of the set-up; empty if all are done.
+    fn steps(&self) -> Vec<Step> {
+        let steps = vec![
+            Step {
+                title: "Add a passkey to your account",
+                why: "Changes of policies, tokens and connections ask for it.",
+                path: super::security::PATH,
+                is_done: self.has_factor,
+            },
+            Step {
+                title: "Connect an identity provider",
+                why: "Users sign in with Okta, Entra ID, Google or another provider.",
+                path: "/settings/sso?new",
+                is_done: self.has_provider,
+            },
+            Step {
+                title: "Add a webhook",
+                why: "Your systems hear of changes as they happen.",
+                path: "/settings/webhooks?new",
+                is_done: self.has_webhook,
+            },
+            Step {
+                title: "Restrict networks",
+                why: "Allow access from your own networks only.",
+                path: super::network::PATH,
+                is_done: self.network == NetworkMode::Allowlist,
+            },
+        ];
+        if steps.iter().all(|step| step.is_done) { Vec::new() } else { steps }
+    }
+
+    fn policies(&self) -> Vec<Fact> {
+        let sign_in = match self.policy.sign_in_mode {
+            SignInMode::CredentialsOnly => "Passwords and passkeys",
+            SignInMode::SsoAllowed => "Passwords, passkeys and single sign-on",
+            SignInMode::SsoRequired => "Single sign-on only",
+        };
+        let mfa = if self.policy.mfa.required { "Required from everybody" } else { "Optional" };
+        let network = match self.network {
+            NetworkMode::Off => "Any address",
+            NetworkMode::Allowlist => "Your address ranges only",
+        };
+        let authenticators = match self.attestation {
+            AttestationMode::Off => "Any model",
+            AttestationMode::Allowlist => "Allowed models only",
+        };
+        vec![
+            Fact { name: "Sign-in", state: sign_in, path: "" },
+            Fact { name: "Second factor", state: mfa, path: "" },
+            Fact { name: "Network", state: network, path: super::network::PATH },
+            Fact { name: "Authenticators", state: authenticators, path: super::authenticators::PATH },
+        ]
+    }
+}
