@@ -371,7 +371,7 @@ const walks = {
     await by(page, "Menu").click();
     await page.getByRole("link", { name: "Network" }).waitFor();
     await page.keyboard.press("Tab");
-    assert.equal(await page.evaluate(() => document.activeElement.textContent), "Identity and SSO", "the menu takes the focus");
+    assert.equal(await page.evaluate(() => document.activeElement.textContent), "Overview", "the menu takes the focus");
     await page.screenshot({ path: `${folder}/menu-narrow-light.png` });
     await page.getByRole("link", { name: "Network" }).click();
     await page.setViewportSize({ width: 1440, height: 900 });
