@@ -22,7 +22,8 @@ const STRICT: &str = r#"{
 /// The directory for screenshots of every page.
 const PICTURES: &str = "target/browser";
 
-pub(crate) fn run() -> Result<()> {
+/// Runs the walks whose names contain `only`, or all.
+pub(crate) fn run(only: Option<&str>) -> Result<()> {
     system::install(&system::BROWSER)?;
     let walk = node::environment(&sh::root().join("bins/gatehouse/tests/browser"))?;
     let root = sh::root().canonicalize().map_err(|error| error.to_string())?;
@@ -32,12 +33,12 @@ pub(crate) fn run() -> Result<()> {
     for new in [&pictures, &folder] {
         std::fs::create_dir_all(new).map_err(|error| error.to_string())?;
     }
-    let done = walked(&walk, &folder, &pictures);
+    let done = walked(&walk, &folder, &pictures, only.unwrap_or_default());
     let _removed = std::fs::remove_dir_all(&folder);
     done
 }
 
-fn walked(walk: &Path, folder: &Path, pictures: &Path) -> Result<()> {
+fn walked(walk: &Path, folder: &Path, pictures: &Path, only: &str) -> Result<()> {
     let program = sh::root().join("target/debug/gatehouse");
     let database = format!("sqlite:{}", folder.join("browser.db").display());
     // Passkeys are bound to the host name, so the address must be known before the server starts.
@@ -74,7 +75,10 @@ fn walked(walk: &Path, folder: &Path, pictures: &Path) -> Result<()> {
     };
     let invitation = link("strict", "invited@example.com")?;
     let reset = link("acme", "reset@example.com")?;
-    let facts = format!(r#"{{"password":"{PASSWORD}","invitation":"{invitation}","reset":"{reset}"}}"#);
+    let scim = member(&run(&["token", "scim", "--tenant", "works", "--name", "Directory"])?, "token")?;
+    let facts = format!(
+        r#"{{"password":"{PASSWORD}","invitation":"{invitation}","reset":"{reset}","scim":"{scim}"}}"#
+    );
 
     let mut command = serve(&program, &database, folder);
     command.env("GATEHOUSE_BIND", address.to_string()).env("GATEHOUSE_BASE_URL", &base);
@@ -82,7 +86,7 @@ fn walked(walk: &Path, folder: &Path, pictures: &Path) -> Result<()> {
     command.env("GATEHOUSE_WEBHOOKS_ALLOW_CIDRS", "127.0.0.0/8").env("GATEHOUSE_WEBHOOKS_ALLOW_HTTP", "true");
     let _server = Server::start(command.env("GATEHOUSE_PASSWORD_COST", CHEAP))?;
     let mut node = Command::new("node");
-    node.current_dir(walk).arg("walk.mjs").args([&base, &pictures.display().to_string(), &facts]);
+    node.current_dir(walk).arg("walk.mjs").args([&base, &pictures.display().to_string(), &facts, only]);
     sh::run(node.env("AUTH_SECRET", AUTH_SECRET))?;
     println!("pictures: {}", pictures.display());
     Ok(())

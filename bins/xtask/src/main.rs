@@ -34,7 +34,10 @@ enum Command {
     /// Run a temporary PostgreSQL until Ctrl-C and print its URL
     Db,
     /// Test the pages in Chromium, after `cargo build`. Screenshots are in target/browser
-    Browser,
+    Browser {
+        /// Run only the walks whose names contain this text
+        walk: Option<String>,
+    },
     /// Test with other programs (SCIM clients, identity providers, webhook receivers), after `cargo build`
     Outside {
         /// Run one kind only
@@ -82,7 +85,7 @@ fn run(command: Option<Command>) -> Result<()> {
         Some(Command::Up) => up::run(),
         Some(Command::Test) => test::run(),
         Some(Command::Db) => cluster::serve(),
-        Some(Command::Browser) => browser::run(),
+        Some(Command::Browser { walk }) => browser::run(walk.as_deref()),
         Some(Command::Outside { tools }) => outside::chosen(tools),
         Some(Command::Prose) => prose::run(),
         Some(Command::Fuzz { target, seconds }) => fuzz::run(&target, seconds),

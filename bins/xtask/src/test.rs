@@ -69,7 +69,7 @@ fn all(stages: &mut Stages) -> Result<()> {
     stages.run("faults", || sh::run(&mut programs::command("chaos", &["short"])?))?;
     stages.run("outside tools", || outside::run(&url))?;
     stages.run("prose", prose::run)?;
-    stages.run("browser", browser::run)
+    stages.run("browser", || browser::run(None))
 }
 
 /// Runs every `examples/*.rs` of the domain crates to completion.

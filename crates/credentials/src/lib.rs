@@ -26,6 +26,7 @@
 pub mod attempts;
 mod error;
 mod factor;
+mod impact;
 mod lockout;
 mod memory;
 mod passkey;
@@ -43,6 +44,7 @@ pub use factor::{
     Factor, FactorData, FactorId, FactorIdKind, MAX_FACTORS, NAME_MAX, default_name, may_remove,
     may_remove_all, name,
 };
+pub use impact::{AffectedUser, PolicyEffect, SignInImpact, SignInImpactCounter, UserMeans};
 pub use lockout::{PasskeyUse, SignInMeans};
 pub use memory::MemoryCredentials;
 pub use passkey::{

@@ -5,7 +5,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use async_trait::async_trait;
-use directory::{NewPerson, NewTenant, PeopleStore, Person, Role, Tenant, TenantStore, Tier};
+use directory::{NewPerson, NewTenant, PeopleQuery, PeopleStore, Person, Role, Tenant, TenantStore, Tier};
 use kernel::{Actor, Ctx, Email, StoreResult, SystemEnv, Timestamp, UserId};
 
 /// Stores tenants by slug and people by the key of their address.
@@ -41,11 +41,16 @@ impl PeopleStore for Directory {
         Ok(self.people.get(key).map(|person| person.id.clone()))
     }
 
-    async fn people(&mut self, after: Option<&UserId>, limit: i64) -> StoreResult<Vec<Person>> {
+    async fn people(
+        &mut self,
+        query: &PeopleQuery,
+        after: Option<&UserId>,
+        limit: i64,
+    ) -> StoreResult<Vec<Person>> {
         let mut people: Vec<_> = self
             .people
             .values()
-            .filter(|person| after.is_none_or(|after| person.id > *after))
+            .filter(|person| after.is_none_or(|after| person.id > *after) && query.matches(person, &[]))
             .cloned()
             .collect();
         people.sort_by(|a, b| a.id.cmp(&b.id));

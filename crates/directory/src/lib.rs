@@ -17,8 +17,8 @@ pub use link::{Link, LinkKind, redeem_link};
 pub use memory::MemoryPeople;
 pub use message::Message;
 pub use people::{
-    AccountChanges, NewPerson, Person, PhoneNumber, ProfileChanges, Role, change_person, change_profile,
-    create_person, delete_person, find_person,
+    AccountChanges, NewPerson, PeopleQuery, Person, PhoneNumber, ProfileChanges, Role, Source, change_person,
+    change_profile, create_person, delete_person, find_person,
 };
 pub use store::{LinkStore, PeopleStore, TenantStore};
 pub use tenant::{NewTenant, Tenant, Tier, create_tenant};

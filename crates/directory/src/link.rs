@@ -106,6 +106,7 @@ pub async fn redeem_link(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::people::Source;
     use kernel::{Env, ManualEnv};
 
     #[test]
@@ -121,6 +122,7 @@ mod tests {
             phone_numbers: Vec::new(),
             role: Role::Member,
             active: true,
+            source: Source::Invited,
             break_glass: false,
             created_at: env.now(),
             updated_at: env.now(),

@@ -5,7 +5,7 @@ use kernel::{Email, StoreError, StoreResult, Timestamp, UserId};
 
 use crate::{
     link::Link,
-    people::{Person, Role},
+    people::{PeopleQuery, Person, Role},
     store::{LinkStore, PeopleStore},
 };
 
@@ -48,11 +48,16 @@ impl PeopleStore for MemoryPeople {
         Ok(self.people.iter().find(has_it).map(|person| person.id.clone()))
     }
 
-    async fn people(&mut self, after: Option<&UserId>, limit: i64) -> StoreResult<Vec<Person>> {
+    async fn people(
+        &mut self,
+        query: &PeopleQuery,
+        after: Option<&UserId>,
+        limit: i64,
+    ) -> StoreResult<Vec<Person>> {
         let mut people: Vec<_> = self
             .people
             .iter()
-            .filter(|person| after.is_none_or(|after| person.id > *after))
+            .filter(|person| after.is_none_or(|after| person.id > *after) && query.matches(person, &[]))
             .cloned()
             .collect();
         people.sort_by(|one, other| one.id.cmp(&other.id));

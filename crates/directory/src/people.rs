@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use kernel::{Ctx, Email, Timestamp, UserId};
+use kernel::{Ctx, Email, GroupId, Timestamp, UserId};
 use serde::{Deserialize, Serialize};
 
 use crate::{error::Error, store::PeopleStore};
@@ -43,6 +43,71 @@ impl FromStr for Role {
     }
 }
 
+/// Where a person's account comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Source {
+    /// Invited, or created by the operator.
+    Invited,
+    /// Managed by the directory of the tenant: it assigned an external ID over SCIM.
+    Scim,
+}
+
+impl Source {
+    /// Returns the name in the API.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Invited => "INVITED",
+            Self::Scim => "SCIM",
+        }
+    }
+}
+
+impl FromStr for Source {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let known = [Self::Invited, Self::Scim].into_iter().find(|source| source.as_str() == text);
+        known.ok_or_else(|| format!("write INVITED or SCIM, not {text}"))
+    }
+}
+
+/// Which people to list. `None` does not restrict the list.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PeopleQuery {
+    /// Text in the user name, the display name or an email address. Case is ignored.
+    pub text: Option<String>,
+    /// See [`Person::role`].
+    pub role: Option<Role>,
+    /// See [`Person::active`].
+    pub active: Option<bool>,
+    /// Whether the person has a verified second factor.
+    pub has_factor: Option<bool>,
+    /// See [`Person::source`].
+    pub source: Option<Source>,
+    /// Whether the person has signed in through an identity provider that sends persistent NameIDs.
+    pub uses_sso: Option<bool>,
+    /// A group that the person is a member of.
+    pub group: Option<GroupId>,
+}
+
+impl PeopleQuery {
+    /// Returns whether a person who is in these groups, and has no factor and no identity provider, matches.
+    pub fn matches(&self, person: &Person, groups: &[GroupId]) -> bool {
+        let Self { text, role, active, has_factor, source, uses_sso, group } = self;
+        let names = [Some(person.user_name.as_str()), person.display_name.as_deref()];
+        let mut names = names.into_iter().chain([person.email.as_ref().map(Email::as_str)]).flatten();
+        let text = text.as_ref().map(|text| text.to_lowercase());
+        text.is_none_or(|text| names.any(|name| name.to_lowercase().contains(&text)))
+            && role.is_none_or(|role| role == person.role)
+            && active.is_none_or(|active| active == person.active)
+            && source.is_none_or(|source| source == person.source)
+            && !has_factor.unwrap_or_default()
+            && !uses_sso.unwrap_or_default()
+            && group.as_ref().is_none_or(|group| groups.contains(group))
+    }
+}
+
 /// A telephone number.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -75,6 +140,8 @@ pub struct Person {
     pub role: Role,
     /// Whether they may sign in.
     pub active: bool,
+    /// Where the account comes from.
+    pub source: Source,
     /// Whether the person may use a password even if the tenant requires single sign-on.
     pub break_glass: bool,
     /// Creation time.
@@ -87,6 +154,11 @@ impl Person {
     /// Returns the name of the person's account: the address if there is one, otherwise the user name.
     pub fn account(&self) -> &str {
         self.email.as_ref().map_or(self.user_name.as_str(), Email::as_str)
+    }
+
+    /// Returns the name to show for the person: the display name if there is one, otherwise the account.
+    pub fn name(&self) -> &str {
+        self.display_name.as_deref().unwrap_or_else(|| self.account())
     }
 }
 
@@ -127,6 +199,7 @@ pub async fn create_person(ctx: &Ctx, store: &mut dyn PeopleStore, new: NewPerso
         phone_numbers: Vec::new(),
         role: new.role,
         active: true,
+        source: Source::Invited,
         break_glass: false,
         created_at: ctx.now,
         updated_at: ctx.now,

@@ -3,7 +3,11 @@
 use async_trait::async_trait;
 use kernel::{StoreResult, Timestamp, UserId};
 
-use crate::{link::Link, people::Person, tenant::Tenant};
+use crate::{
+    link::Link,
+    people::{PeopleQuery, Person},
+    tenant::Tenant,
+};
 
 /// Stores the tenant of a unit of work.
 #[async_trait]
@@ -21,8 +25,13 @@ pub trait PeopleStore: Send {
     async fn person(&mut self, id: &UserId) -> StoreResult<Option<Person>>;
     /// Returns the person with this sign-in address: see [`kernel::Email::key`].
     async fn user_of_email(&mut self, key: &str) -> StoreResult<Option<UserId>>;
-    /// Returns people ordered by id, starting after `after`.
-    async fn people(&mut self, after: Option<&UserId>, limit: i64) -> StoreResult<Vec<Person>>;
+    /// Returns matching people ordered by id, starting after `after`.
+    async fn people(
+        &mut self,
+        query: &PeopleQuery,
+        after: Option<&UserId>,
+        limit: i64,
+    ) -> StoreResult<Vec<Person>>;
     /// Updates the fields that differ. Returns `false` if another person has the new address. Revokes all sessions of
     /// a person who becomes inactive, in the same transaction.
     async fn update_person(&mut self, before: &Person, after: &Person) -> StoreResult<bool>;

@@ -47,7 +47,9 @@ pub use filter::Filter;
 pub use fold::fold;
 pub use group::{Group, GroupDraft};
 pub use input::UserDraft;
-pub use page::{DEFAULT_COUNT, MAX_COUNT, Page, Query, ResourcePage, Start, list_response, write_list};
+pub use page::{
+    Cursor, DEFAULT_COUNT, MAX_COUNT, Page, Query, ResourcePage, Start, list_response, write_list,
+};
 pub use params::Params;
 pub use patch::{MemberChanges, Patch, Target};
 pub use projection::{Projection, Selected};

@@ -7,7 +7,7 @@ use credentials::{
     Factor, FactorId, FactorKind, FactorStore, MemoryCredentials, OriginHistory, Salt, SignInMeans,
     SignInPolicy, SignInStore, Ticket, TicketStore,
 };
-use directory::{Link, LinkStore, MemoryPeople, PeopleStore, Person, Role};
+use directory::{Link, LinkStore, MemoryPeople, PeopleQuery, PeopleStore, Person, Role};
 use kernel::{StoreResult, TenantId, Timestamp, UserId};
 use netpolicy::{NetworkPolicyStore, Rule, RuleId, Settings};
 use sessions::{MemorySessions, Session, SessionId, SessionStore};
@@ -58,8 +58,13 @@ impl PeopleStore for MemoryStore {
         self.people.user_of_email(key).await
     }
 
-    async fn people(&mut self, after: Option<&UserId>, limit: i64) -> StoreResult<Vec<Person>> {
-        self.people.people(after, limit).await
+    async fn people(
+        &mut self,
+        query: &PeopleQuery,
+        after: Option<&UserId>,
+        limit: i64,
+    ) -> StoreResult<Vec<Person>> {
+        self.people.people(query, after, limit).await
     }
 
     async fn update_person(&mut self, before: &Person, after: &Person) -> StoreResult<bool> {
@@ -357,7 +362,7 @@ impl AdministratorStore for MemoryStore {
         _: Timestamp,
     ) -> StoreResult<Vec<SignInMeans>> {
         let mut means = Vec::new();
-        let people = self.people.people(None, i64::MAX).await?;
+        let people = self.people.people(&PeopleQuery::default(), None, i64::MAX).await?;
         for person in people.iter().filter(|person| person.active && person.role == Role::Admin) {
             let has_password = self.credentials.password(&person.id).await?.is_some();
             let factors = self.credentials.factors(&person.id).await?;

@@ -52,6 +52,7 @@ pub use self::authentication::recent_use::MAX_RECENT;
 pub use self::authentication::reread::{Credential, CredentialKey};
 pub use self::credentials::accounts::{Account, ForeignHolder};
 pub use self::credentials::enrolled_passkeys::EnrolledPasskey;
+pub use self::directory::summaries::PersonSummary;
 pub use self::examine::{Examination, back_up_sqlite};
 pub use self::limits::pool_metrics::PoolMetrics;
 pub use self::limits::queue_status::Queue;

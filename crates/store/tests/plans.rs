@@ -37,7 +37,8 @@ use diesel::{
 };
 use diesel_async::{AsyncConnection, AsyncPgConnection, SimpleAsyncConnection};
 use directory::{
-    Link, LinkKind, LinkStore, NewPerson, NewTenant, PeopleStore, Role, Tenant, TenantStore, Tier,
+    Link, LinkKind, LinkStore, NewPerson, NewTenant, PeopleQuery, PeopleStore, Role, Tenant, TenantStore,
+    Tier,
 };
 use kernel::{Actor, Ctx, Env, Id, StoreError, StoreResult, SystemEnv, TenantId, Timestamp, UserId};
 use saml_sp::{
@@ -204,7 +205,7 @@ async fn run_sign_ins(ctx: &Ctx, tx: &mut store::Tx) -> StoreResult<()> {
         NewPerson { email: "signs.in@example.com".parse().unwrap(), role: Role::Admin, display_name: None };
     let ada = directory::create_person(ctx, tx, new).await.unwrap();
     let id = &ada.id;
-    tx.people(None, 10).await?;
+    tx.people(&PeopleQuery::default(), None, 10).await?;
     tx.another_admin(id).await?;
     assert_eq!(tx.user_of_email("signs.in@example.com").await?.as_ref(), Some(id));
     let after = directory::Person { break_glass: true, title: Some("Countess".into()), ..ada.clone() };

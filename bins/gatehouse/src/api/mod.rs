@@ -18,7 +18,8 @@ use utoipa_actix_web::service_config::ServiceConfig;
 
 pub(crate) use self::{
     attestation::known_as,
-    settings::{ProviderView, impact_of},
+    people::page as page_of_people,
+    settings::{ProviderView, impact_of, user_filter},
 };
 pub(crate) use self::{
     call::{Answer, Call},

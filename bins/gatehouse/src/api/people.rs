@@ -1,11 +1,11 @@
 //! `/api/people`: the tenant's users, for its users and their programs.
 
 use actix_web::{get, patch};
-use directory::{PeopleStore, Person, ProfileChanges};
+use directory::{PeopleQuery, PeopleStore, Person, ProfileChanges};
 use kernel::{Ctx, Email, UserId};
 use serde::{Deserialize, Serialize};
 use sign_in::administration;
-use store::Tx;
+use store::{Cost, Tx};
 use utoipa::ToSchema;
 use utoipa_actix_web::service_config::ServiceConfig;
 
@@ -97,20 +97,23 @@ struct PersonBody {
 )]
 #[get("/api/people")]
 async fn list_people(call: Call<ReadPeople>, query: Page) -> Answer {
-    let (people, next_cursor) = page(&call, &query).await?;
+    let (people, next_cursor) = page(&call, PeopleQuery::default(), Cost::Indexed, &query).await?;
     let users = people.into_iter().map(PersonView::from).collect();
     Ok(answer(&PersonList { users, next_cursor }))
 }
 
-/// Returns a page of the tenant's users, and the cursor of the next page.
+/// Returns a page of the tenant's users who match, and the cursor of the next page.
 pub(crate) async fn page<P: Permission>(
     call: &Call<P>,
+    filter: PeopleQuery,
+    cost: Cost,
     query: &Page,
 ) -> Result<(Vec<Person>, Option<String>), Problem> {
     let (after, limit) = (query.after::<UserId>(&call.site.pipeline.keys, call.tenant())?, query.limit());
-    let work = async move |_: &Ctx, tx: &mut Tx| tx.people(after.as_ref(), limit + 1).await;
-    Ok(query
-        .cut(&call.site.pipeline.keys, call.tenant(), call.read(work).await?, |person| person.id.as_str()))
+    let work = async move |_: &Ctx, tx: &mut Tx| tx.people(&filter, after.as_ref(), limit + 1).await;
+    Ok(query.cut(&call.site.pipeline.keys, call.tenant(), call.search(cost, work).await?, |person| {
+        person.id.as_str()
+    }))
 }
 
 /// Get a user of the tenant

@@ -7,14 +7,17 @@ mod authenticators;
 mod developers;
 mod enrol;
 mod frame;
+mod groups;
 mod login;
 mod network;
 pub(crate) mod next;
 mod overview;
+mod people;
 mod refusal;
 mod saml_post;
 mod saml_refused;
 mod security;
+mod sign_in;
 mod sso;
 mod times;
 mod webhooks;
@@ -29,8 +32,11 @@ pub(crate) use self::{refusal::problem_page, saml_post::saml_post, saml_refused:
 /// Public pages, for the table of operations.
 pub(crate) const OPEN: [&str; 4] = ["/", "/developers", "/assets/{version}/{file}", "/auth/login"];
 /// Pages that require a session.
-pub(crate) const SIGNED_IN: [&str; 8] = [
+pub(crate) const SIGNED_IN: [&str; 11] = [
     overview::PATH,
+    people::PATH,
+    groups::PATH,
+    sign_in::PATH,
     enrol::PATH,
     security::PATH,
     network::PATH,
@@ -49,6 +55,9 @@ pub(crate) fn routes(config: &mut ServiceConfig) {
         .service(enrol::enrol)
         .service(security::security)
         .service(overview::overview)
+        .service(people::people)
+        .service(groups::groups)
+        .service(sign_in::sign_in)
         .service(network::network)
         .service(authenticators::authenticators)
         .service(sso::sso)
@@ -63,8 +72,11 @@ async fn home() -> Redirect {
 }
 
 /// Paths and titles of the sections in the sidebar.
-const SECTIONS: [(&str, &str); 7] = [
+const SECTIONS: [(&str, &str); 10] = [
     (overview::PATH, "Overview"),
+    (people::PATH, "People"),
+    (groups::PATH, "Groups"),
+    (sign_in::PATH, "Sign-in"),
     (sso::PATH, "Identity and SSO"),
     (webhooks::PATH, "Webhooks"),
     (network::PATH, "Network"),

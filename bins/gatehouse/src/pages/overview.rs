@@ -15,6 +15,7 @@ use audit::{
     },
 };
 use credentials::{Factor, FactorStore, SignInMode, SignInPolicy, SignInStore};
+use directory::{PeopleQuery, PeopleStore};
 use kernel::{Ctx, Timestamp};
 use netpolicy::{Mode as NetworkMode, NetworkPolicyStore};
 use saml_sp::ProviderStore;
@@ -65,17 +66,20 @@ struct Step {
 struct Fact {
     name: &'static str,
     state: &'static str,
-    /// The page that changes it; empty if there is none.
+    /// The page that changes it.
     path: &'static str,
 }
 
 /// Data that the page reads in one transaction.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 struct Found {
     problems: Problems,
     policy: SignInPolicy,
     network: NetworkMode,
     attestation: AttestationMode,
     has_factor: bool,
+    /// Whether the tenant has a second user.
+    has_people: bool,
     has_provider: bool,
     has_webhook: bool,
     chart: Chart,
@@ -99,6 +103,7 @@ async fn drawn(call: &Call<AdministerInPerson>) -> Answer {
             network: tx.network_settings().await?.mode,
             attestation: tx.attestation_policy().await?.mode,
             has_factor: tx.factors(&user).await?.iter().any(Factor::is_verified),
+            has_people: tx.people(&PeopleQuery::default(), None, 2).await?.len() > 1,
             has_provider: !providers.is_empty(),
             has_webhook: !webhooks.is_empty(),
             chart: Chart::of(
@@ -132,6 +137,12 @@ impl Found {
                 why: "Changes of policies, tokens and connections ask for it.",
                 path: super::security::PATH,
                 is_done: self.has_factor,
+            },
+            Step {
+                title: "Invite people",
+                why: "Send links by mail, or connect your directory over SCIM.",
+                path: super::people::PATH,
+                is_done: self.has_people,
             },
             Step {
                 title: "Connect an identity provider",
@@ -171,8 +182,8 @@ impl Found {
             AttestationMode::Allowlist => "Allowed models only",
         };
         vec![
-            Fact { name: "Sign-in", state: sign_in, path: "" },
-            Fact { name: "Second factor", state: mfa, path: "" },
+            Fact { name: "Sign-in", state: sign_in, path: super::sign_in::PATH },
+            Fact { name: "Second factor", state: mfa, path: super::sign_in::PATH },
             Fact { name: "Network", state: network, path: super::network::PATH },
             Fact { name: "Authenticators", state: authenticators, path: super::authenticators::PATH },
         ]

@@ -38,39 +38,39 @@ struct Mfa {
     takes_apps: bool,
 }
 
-struct FactorRow {
-    id: String,
-    name: String,
-    is_passkey: bool,
+pub(super) struct FactorRow {
+    pub(super) id: String,
+    pub(super) name: String,
+    pub(super) is_passkey: bool,
     /// Name of the authenticator model, if known.
-    make: Option<&'static str>,
+    pub(super) make: Option<&'static str>,
     /// How the model is attested; empty for authenticator apps.
-    trust: &'static str,
+    pub(super) trust: &'static str,
     /// Whether the passkey can be copied to other devices.
-    synced: bool,
+    pub(super) synced: bool,
     /// Whether the tenant's policy accepts the factor.
-    counts: bool,
-    created: PageTime,
-    used: Option<PageTime>,
+    pub(super) counts: bool,
+    pub(super) created: PageTime,
+    pub(super) used: Option<PageTime>,
 }
 
-struct SessionRow {
-    id: String,
-    device: String,
-    place: String,
-    created: PageTime,
-    seen: PageTime,
-    current: bool,
+pub(super) struct SessionRow {
+    pub(super) id: String,
+    pub(super) device: String,
+    pub(super) place: String,
+    pub(super) created: PageTime,
+    pub(super) seen: PageTime,
+    pub(super) current: bool,
 }
 
-struct TokenRow {
-    id: String,
-    name: String,
-    scopes: Vec<&'static str>,
-    created: PageTime,
-    expires: Option<PageTime>,
-    used: Option<PageTime>,
-    used_from: Option<String>,
+pub(super) struct TokenRow {
+    pub(super) id: String,
+    pub(super) name: String,
+    pub(super) scopes: Vec<&'static str>,
+    pub(super) created: PageTime,
+    pub(super) expires: Option<PageTime>,
+    pub(super) used: Option<PageTime>,
+    pub(super) used_from: Option<String>,
 }
 
 struct ScopeChoice {
@@ -130,12 +130,7 @@ async fn drawn(call: &Call<OwnAccount>) -> Answer {
             "At least {} characters. A few random words are fine.",
             credentials::password_min(policy.mfa.required)
         ),
-        factors: found
-            .factors
-            .iter()
-            .filter(|factor| factor.is_verified())
-            .map(|factor| FactorRow::of(factor, &policy.mfa))
-            .collect(),
+        factors: FactorRow::all(&found.factors, &policy.mfa),
         mfa: Mfa {
             required: policy.mfa.required,
             takes_passkeys: policy.mfa.accepts(FactorKind::Webauthn),
@@ -143,19 +138,18 @@ async fn drawn(call: &Call<OwnAccount>) -> Answer {
         },
         unused_codes: found.unused_codes,
         sessions: found.sessions.iter().map(|session| SessionRow::of(session, &signed.session.id)).collect(),
-        tokens: found
-            .tokens
-            .into_iter()
-            .map(|pat| pat.within(&limits))
-            .filter(|pat| pat.is_live(now))
-            .map(|pat| TokenRow::of(&pat))
-            .collect(),
+        tokens: TokenRow::all(found.tokens, &limits, now),
         scopes: choices(signed.holder.role, &limits),
         ends: ends(limits.max_days),
     })
 }
 
 impl FactorRow {
+    /// Returns the verified factors.
+    pub(super) fn all(factors: &[Factor], mfa: &MfaPolicy) -> Vec<Self> {
+        factors.iter().filter(|factor| factor.is_verified()).map(|factor| Self::of(factor, mfa)).collect()
+    }
+
     fn of(factor: &Factor, mfa: &MfaPolicy) -> Self {
         Self {
             id: factor.id.to_string(),
@@ -172,7 +166,7 @@ impl FactorRow {
 }
 
 impl SessionRow {
-    fn of(session: &Session, own: &SessionId) -> Self {
+    pub(super) fn of(session: &Session, own: &SessionId) -> Self {
         let places = [session.location.clone(), session.ip.map(ip_prefix)];
         let place = places.into_iter().flatten().collect::<Vec<_>>().join(" · ");
         Self {
@@ -187,6 +181,12 @@ impl SessionRow {
 }
 
 impl TokenRow {
+    /// Returns the tokens that are valid within the limits of the tenant.
+    pub(super) fn all(tokens: Vec<Pat>, limits: &Limits, now: Timestamp) -> Vec<Self> {
+        let limited = tokens.into_iter().map(|pat| pat.within(limits));
+        limited.filter(|pat| pat.is_live(now)).map(|pat| Self::of(&pat)).collect()
+    }
+
     fn of(pat: &Pat) -> Self {
         let moment = |time: Option<Timestamp>| time.map(PageTime::from);
         Self {

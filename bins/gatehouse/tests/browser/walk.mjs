@@ -1,13 +1,15 @@
 // Browser tests of the pages.
-// walk.mjs BASE_URL FOLDER FACTS: the server, the folder for screenshots, and the test data (see browser.rs).
+// walk.mjs BASE_URL FOLDER FACTS [ONLY]: the server, the folder for screenshots, the test data (see browser.rs), and a part of
+// the names of the walks to run.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { authenticator, code, launch, look, signOut, somebody } from "./eyes.mjs";
+import { people } from "./people.mjs";
 import { sso } from "./sso.mjs";
 import { consistency, leaves, path, root } from "./trees.mjs";
 import { webhooks } from "./webhooks.mjs";
 
-const [base, folder, given] = process.argv.slice(2);
+const [base, folder, given, only = ""] = process.argv.slice(2);
 const facts = JSON.parse(given);
 const browser = await launch();
 const see = (page, name) => look(page, name, folder);
@@ -528,6 +530,54 @@ const walks = {
     await sso(await administrator(), see, by, () => somebody(browser, base), signIn);
   },
 
+  "an administrator changes the sign-in policy and previews whom it affects": async () => {
+    const { page, complaints, confirm } = await administrator();
+    const form = page.locator('[data-form="policy"]');
+    const impact = form.locator("[data-impact]");
+    await page.goto("/settings");
+    await page.getByRole("link", { name: "Sign-in", exact: true }).first().click();
+    await page.getByRole("heading", { name: "Sign-in", exact: true }).waitFor();
+    await see(page, "sign-in-policy");
+    await page.getByLabel("Require a second factor from everyone").check();
+    await impact.getByText("would have to enrol a second factor").waitFor();
+    await impact.getByRole("link", { name: "ivan@example.com" }).waitFor();
+    assert.equal(await impact.getByText("hana@example.com").count(), 0, "hana has a passkey");
+    await see(page, "sign-in-policy-impact");
+    await page.getByLabel("Single sign-on only").check();
+    await impact.getByText("This policy would lock out every administrator").waitFor();
+    await impact.getByText("You could not sign in again.").waitFor();
+    await see(page, "sign-in-policy-lockout");
+    await by(page, "Save policy").click();
+    await confirm();
+    await form.locator("[data-refused]").getByText("no SSO connection").waitFor();
+    await by(page, "Discard changes").click();
+    await page.getByLabel("Accept passkeys").uncheck();
+    await page.getByLabel("Accept codes").uncheck();
+    await form.locator("[data-refused]").waitFor();
+    await by(page, "Discard changes").click();
+    await page.getByLabel("After minutes without use").fill("60");
+    await page.getByLabel("Maximum lifetime in days").fill("90");
+    await page.getByLabel("Allow write:hcm").uncheck();
+    await impact.getByText("Everyone can sign in as before.").waitFor();
+    // The refused request did not consume the step-up.
+    await by(page, "Save policy").click();
+    await page.getByText("Policy saved.").waitFor();
+    await page.reload();
+    assert.equal(await page.getByLabel("Maximum lifetime in days").inputValue(), "90");
+    assert.equal(await page.getByLabel("Allow write:hcm").isChecked(), false);
+    await page.getByLabel("After minutes without use").fill("720");
+    await page.getByLabel("Maximum lifetime in days").fill("");
+    await page.getByLabel("Allow write:hcm").check();
+    await by(page, "Save policy").click();
+    await confirm();
+    await page.getByText("Policy saved.").waitFor();
+    assert.deepEqual(complaints, []);
+  },
+
+  "an administrator manages people": async () => {
+    await people(await administrator(), see, by, facts.scim, () => somebody(browser, base));
+  },
+
   "an administrator sees the state of the organization": async () => {
     const { page, complaints } = await administrator();
     await page.goto("/settings");
@@ -792,7 +842,7 @@ const walks = {
 };
 
 try {
-  for (const [name, walk] of Object.entries(walks)) {
+  for (const [name, walk] of Object.entries(walks).filter(([name]) => name.includes(only))) {
     const start = Date.now();
     await walk();
     console.log(`  ok ${((Date.now() - start) / 1000).toFixed(1)} s  ${name}`);

@@ -25,12 +25,13 @@ const UNAUDITED: [(&str, &str); 5] = [
 const CEREMONIES: [&str; 3] = ["verify_totp", "verify_passkey", "verify_step_up"];
 
 /// Operations that only read although they have a body.
-const READS: [&str; 8] = [
+const READS: [&str; 9] = [
     "search_users",
     "search_groups",
     "search_all",
     "test_network_policy",
     "network_policy_impact",
+    "sign_in_policy_impact",
     "test_attestation_policy",
     "attestation_policy_impact",
     "test_webhook",
@@ -322,7 +323,7 @@ pub(crate) fn body(operation: &Operation) -> Option<Value> {
         "patch_person" => Some(json!({ "title": "Countess" })),
         "invite_user" => Some(json!({ "email": "invited@example.com" })),
         "patch_settings_user" => Some(json!({ "active": false })),
-        "put_sign_in_policy" => Some(json!({
+        "put_sign_in_policy" | "sign_in_policy_impact" => Some(json!({
             "signInMode": "CREDENTIALS_ONLY",
             "mfa": { "required": false, "acceptedFactors": ["WEBAUTHN", "TOTP"], "trustSsoMfa": false },
             "session": { "idleMinutes": 720, "absoluteDays": 30 },

@@ -125,10 +125,16 @@ impl AdministratorStore for Tx {
 /// Returns whether the administrator can sign in through SSO: with a working provider for the domain of the email
 /// address, or with a session of a neighbouring service that shares our secret.
 fn has_sso(administrator: &Administrator, providers: &[Provider], now: Timestamp) -> bool {
-    let domain = administrator.email_key.as_deref().and_then(EmailDomain::of);
-    let works = |provider: &Provider| {
-        let is_of_domain = domain.as_ref().is_some_and(|domain| provider.email_domains.contains(domain));
-        is_of_domain && provider.idp.certificates.iter().any(|certificate| certificate.is_valid_at(now))
+    administrator.has_foreign_session || covers(providers, administrator.email_key.as_deref(), now)
+}
+
+/// Returns whether a provider with a valid certificate covers the domain of a sign-in address.
+pub(super) fn covers(providers: &[Provider], email_key: Option<&str>, now: Timestamp) -> bool {
+    let Some(domain) = email_key.and_then(EmailDomain::of) else { return false };
+    let has_valid_certificate = |provider: &Provider| {
+        provider.idp.certificates.iter().any(|certificate| certificate.is_valid_at(now))
     };
-    administrator.has_foreign_session || providers.iter().any(works)
+    providers
+        .iter()
+        .any(|provider| provider.email_domains.contains(&domain) && has_valid_certificate(provider))
 }

@@ -3,9 +3,12 @@
 use async_trait::async_trait;
 use diesel::{dsl, prelude::*, sql_types::Bool};
 use diesel_async::RunQueryDsl;
-use directory::{PeopleStore, Person, PhoneNumber};
+use directory::{PeopleQuery, PeopleStore, Person, PhoneNumber, Source};
 use kernel::{Email, StoreError, StoreResult, Timestamp, UserId};
-use scim_core::{User, UserStore, fold, schema::ENTERPRISE_USER};
+use scim_core::{
+    Filter, User, UserStore, fold,
+    schema::{ENTERPRISE_USER, USERS},
+};
 use serde_json::{Map, Value, json};
 use stepup::StepUpStore;
 
@@ -15,7 +18,10 @@ use crate::{
     error::corrupt,
     prepared::Prepared,
     schema::{sign_in_names, tenants, users},
-    scim_core::users::UserRow,
+    scim_core::{
+        filter::{FilterScope, Kind, SqlCondition},
+        users::UserRow,
+    },
 };
 
 /// A user's row with the columns that SCIM does not have.
@@ -33,6 +39,7 @@ impl TryFrom<PersonRow> for Person {
 
     fn try_from(row: PersonRow) -> StoreResult<Self> {
         let user = User::try_from(row.user)?;
+        let source = if user.external_id.is_some() { Source::Scim } else { Source::Invited };
         let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
         let phones = user.attributes.get("phoneNumbers").and_then(Value::as_array).into_iter().flatten();
         let phone_numbers = phones
@@ -50,6 +57,7 @@ impl TryFrom<PersonRow> for Person {
             phone_numbers,
             role: row.role.parse().map_err(|error| corrupt("users.role", error))?,
             active: user.active,
+            source,
             break_glass: row.break_glass,
             created_at: user.created,
             updated_at: user.last_modified,
@@ -136,6 +144,48 @@ fn set_sign_in_email(attributes: &mut Map<String, Value>, email: &Email) {
     attributes.insert("emails".into(), emails.into());
 }
 
+/// Returns the filter for people with this text in a name or an address.
+fn containing(text: &str) -> StoreResult<Filter> {
+    let text = Value::from(text);
+    let filter = format!("userName co {text} or displayName co {text} or emails.value co {text}");
+    Filter::parse(&USERS, &filter).map_err(|_| StoreError::Aborted("the text cannot be searched for"))
+}
+
+/// Returns the condition for everything that SCIM cannot filter by.
+fn restriction(query: &PeopleQuery) -> SqlCondition {
+    let PeopleQuery { text: _, role, active, has_factor, source, uses_sso, group } = query;
+    let mut out = SqlCondition::new();
+    out.sql("1 = 1");
+    if let Some(role) = role {
+        out.sql(" AND users.role = ");
+        out.text(role.as_str());
+    }
+    if let Some(active) = active {
+        out.sql(if *active { " AND users.active = TRUE" } else { " AND users.active = FALSE" });
+    }
+    if let Some(source) = source {
+        out.sql(match source {
+            Source::Invited => " AND users.external_id IS NULL",
+            Source::Scim => " AND users.external_id IS NOT NULL",
+        });
+    }
+    let mut has = |wanted: Option<bool>, rows: &str| {
+        if let Some(wanted) = wanted {
+            let not = if wanted { "" } else { "NOT " };
+            out.sql(&format!(" AND {not}EXISTS (SELECT 1 FROM {rows}"));
+            out.sql(" AND mine.tenant_id = users.tenant_id AND mine.user_id = users.id)");
+        }
+    };
+    has(*has_factor, "factors AS mine WHERE mine.verified_at IS NOT NULL");
+    has(*uses_sso, "saml_subjects AS mine WHERE TRUE");
+    if let Some(group) = group {
+        out.sql(" AND EXISTS (SELECT 1 FROM group_members AS mine WHERE mine.group_id = ");
+        out.text(group.as_str());
+        out.sql(" AND mine.tenant_id = users.tenant_id AND mine.user_id = users.id)");
+    }
+    out.finish()
+}
+
 #[async_trait]
 impl PeopleStore for Tx {
     async fn insert_person(&mut self, person: &Person) -> StoreResult<bool> {
@@ -171,10 +221,17 @@ impl PeopleStore for Tx {
         id.map(|id| id.parse().map_err(|error| corrupt("sign_in_names.user_id", error))).transpose()
     }
 
-    async fn people(&mut self, after: Option<&UserId>, limit: i64) -> StoreResult<Vec<Person>> {
+    async fn people(
+        &mut self,
+        query: &PeopleQuery,
+        after: Option<&UserId>,
+        limit: i64,
+    ) -> StoreResult<Vec<Person>> {
+        let filter = query.text.as_deref().map(containing).transpose()?;
+        let scope = FilterScope { kind: Kind::Users, dialect: self.db.dialect(), tenant: &self.tenant };
         let query = users::table
-            .filter(users::tenant_id.eq(self.tenant.as_str()))
-            .filter(users::deleted_at.is_null())
+            .filter(scope.matching(filter.as_ref()))
+            .filter(restriction(query))
             .filter(users::id.gt(after.map_or("", UserId::as_str)))
             .order(users::id)
             .limit(limit);

@@ -10,6 +10,7 @@ mod filters;
 mod forged_history;
 mod forged_places;
 mod forged_removal;
+mod people;
 mod saml;
 mod sign_in;
 mod support;

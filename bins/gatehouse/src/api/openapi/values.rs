@@ -1,7 +1,7 @@
 //! String schemas for the API description: closed sets, read from the types that define them, and texts with bounds.
 
 use credentials::Trust;
-use directory::Role;
+use directory::{Role, Source};
 use serde::Serialize;
 use serde_json::{Value, json};
 use sign_in::FactorName as Second;
@@ -68,6 +68,8 @@ fn line(longest: usize) -> Value {
 strings! {
     /// `ADMIN` changes the settings of the tenant.
     UserRole = one_of([Role::Admin, Role::Member].map(Role::as_str));
+    /// Where a user's account comes from.
+    UserSource = one_of([Source::Invited, Source::Scim].map(Source::as_str));
 
     /// The state of a sign-in.
     SignInStatus = one_of(["SIGNED_IN", "MFA_REQUIRED", "ENROLMENT_REQUIRED", "TENANT_CHOICE"]);

@@ -11,7 +11,9 @@ mod users;
 mod webhooks;
 
 pub(crate) use self::audit_log::area::AuditLogs;
-pub(crate) use self::{attestation_policy::impact::impact_of, saml_providers::views::ProviderView};
+pub(crate) use self::{
+    attestation_policy::impact::impact_of, saml_providers::views::ProviderView, users::filter as user_filter,
+};
 
 use utoipa_actix_web::service_config::ServiceConfig;
 
@@ -19,6 +21,7 @@ pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
     config
         .service(sign_in_policy::get_sign_in_policy)
         .service(sign_in_policy::put_sign_in_policy)
+        .service(sign_in_policy::impact::sign_in_policy_impact)
         .service(network_policy::get_network_policy)
         .service(network_policy::put_network_policy)
         .service(network_policy::test_network_policy)

@@ -1,7 +1,7 @@
 //! `gatehouse user list` and `show`.
 
 use credentials::{Factor, FactorStore, SignInStore};
-use directory::{PeopleStore, Person};
+use directory::{PeopleQuery, PeopleStore, Person};
 use kernel::{Email, StoreError};
 use serde_json::{Value, json};
 use store::Tx;
@@ -37,7 +37,7 @@ pub(super) async fn list(tenant: &str, office: &Operator) -> Result<Report> {
         let mut people: Vec<Person> = Vec::new();
         loop {
             let after = people.last().map(|person| person.id.clone());
-            let page = PeopleStore::people(tx, after.as_ref(), PAGE).await?;
+            let page = PeopleStore::people(tx, &PeopleQuery::default(), after.as_ref(), PAGE).await?;
             if page.is_empty() {
                 return Ok::<_, StoreError>(people);
             }

@@ -1,6 +1,7 @@
 //! `/api/settings/users`: user management by administrators.
 
 mod act;
+pub(crate) mod filter;
 pub(crate) mod resets;
 pub(crate) mod saml_subjects;
 pub(crate) mod sessions;
@@ -18,7 +19,7 @@ use sign_in::Lockout;
 use store::Tx;
 use utoipa::ToSchema;
 
-use self::act::act_on;
+use self::{act::act_on, filter::UserFilter};
 use crate::{
     api::{Answer, Call, me::factors::Deleted, openapi::values, people::page},
     people,
@@ -122,15 +123,17 @@ fn email_of(text: &str) -> Result<Email, Problem> {
 /// List users
 #[utoipa::path(
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
-    params(PageQuery),
+    params(UserFilter, PageQuery),
     responses(
         (status = 200, description = "Oldest first.", body = UserPage),
-        (status = 400, description = "INVALID_CURSOR, or a malformed limit."),
+        (status = 400, description = "INVALID_CURSOR, or a parameter is malformed."),
     )
 )]
 #[get("/api/settings/users")]
 pub(crate) async fn list_settings_users(call: Call<Administer>, query: Page) -> Answer {
-    let (people, next_cursor) = page(&call, &query).await?;
+    let filter = filter::read(&call.request)?;
+    let cost = filter::cost(&filter);
+    let (people, next_cursor) = page(&call, filter, cost, &query).await?;
     let users = people.into_iter().map(|person| UserView::of(person, None)).collect();
     Ok(answer(&UserPage { users, next_cursor }))
 }

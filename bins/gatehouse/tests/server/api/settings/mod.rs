@@ -7,4 +7,6 @@ mod domains;
 mod network;
 mod saml_lock_order;
 mod saml_providers;
+mod sign_in_policy;
+mod users;
 mod webhooks;

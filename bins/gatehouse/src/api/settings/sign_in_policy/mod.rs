@@ -1,5 +1,7 @@
 //! `/api/settings/sign-in-policy`
 
+pub(crate) mod impact;
+
 use actix_web::{get, put};
 use credentials::{SignInPolicy, SignInStore};
 use kernel::Ctx;

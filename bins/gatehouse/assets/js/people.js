@@ -1,0 +1,79 @@
+// The list of people, and invitations.
+
+import { Refusal } from "./api.js";
+import { badge, classed } from "./elements.js";
+import { $, $$, copy, count, element, onAct, onSend, open, say } from "./page.js";
+import { ask, keepAlive } from "./session.js";
+
+/** Maximum number of addresses per dialog. */
+const MOST = 100;
+
+const path = "/api/settings/users";
+
+onAct("invite", async () => {
+  open("invite");
+});
+
+/** Returns the addresses in the text, each once. Names around an address, as mail programs write them, are dropped. */
+function addresses(text) {
+  const parts = text.split(/[\n,;]+/).map((part) => (/<([^>]+)>/.exec(part)?.[1] ?? part).trim());
+  return [...new Set(parts.filter((part) => part !== ""))];
+}
+
+/** Renders the outcome of an invitation. */
+function outcome({ email, link, error }) {
+  const about = element("div", element("b", email), " ", error ? badge("not invited", "bad") : badge("invited", "good"));
+  if (error) about.append(classed("p", "wrong", error));
+  const row = element("li", about);
+  if (link) {
+    const shown = classed("p", "secret", element("code", link));
+    shown.firstChild.dataset.link = "";
+    about.append(shown);
+  }
+  return row;
+}
+
+onSend("invite", async (given, form) => {
+  const emails = addresses(given.get("emails"));
+  if (emails.length > MOST) throw new Refusal(400, { error: `email: at most ${MOST} addresses at a time` });
+  const results = [];
+  for (const email of emails) {
+    try {
+      const { link } = await ask("POST", path, { email, role: given.get("role") });
+      results.push({ email, link });
+    } catch (error) {
+      // Someone who closes the step-up dialog wants to invite no one else.
+      if (!(error instanceof Refusal) || error.status === 0) throw error;
+      if (emails.length === 1) throw error;
+      results.push({ email, error: error.message });
+    }
+  }
+  form.closest("dialog").close();
+  const refused = results.filter(({ error }) => error).length;
+  if (refused === 0 && results.every(({ link }) => !link)) {
+    say(`${count(results.length, "invitation")} sent.`);
+    setTimeout(() => location.reload(), 1500);
+    return;
+  }
+  const dialog = open("invited");
+  $("[data-invited]", dialog).replaceChildren(...results.map(outcome));
+  $('[data-act="copy-links"]', dialog).hidden = !results.some(({ link }) => link);
+});
+
+onAct("copy-links", async () => {
+  await copy($$("[data-link]").map((link) => `${$("b", link.closest("li")).textContent} ${link.textContent}`).join("\n"));
+});
+
+onSend("invited", async () => {
+  location.reload();
+});
+
+// A choice applies at once; the text applies with the button or Enter.
+for (const choice of $$(".filter select")) choice.addEventListener("change", () => choice.form.requestSubmit());
+
+// Empty fields do not belong in the URL.
+$(".filter").addEventListener("formdata", ({ formData }) => {
+  for (const [name, value] of [...formData]) if (value === "") formData.delete(name);
+});
+
+keepAlive();

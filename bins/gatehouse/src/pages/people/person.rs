@@ -1,0 +1,139 @@
+//! The page of a user.
+
+use askama::Template;
+use credentials::{Factor, FactorStore, SignInStore};
+use directory::{Person, Role, Source};
+use kernel::{Ctx, UserId};
+use saml_sp::{PinnedSubject, Provider, ProviderStore, SubjectStore};
+use scim_core::{Membership, UserStore};
+use sessions::Session;
+use store::Tx;
+use tokens::{Pat, PatStore};
+
+use super::{
+    super::{
+        frame::{Administrator, PageFrame, draw},
+        security::{FactorRow, SessionRow, TokenRow},
+        times::PageTime,
+    },
+    events::{self, EventRow},
+};
+use crate::api::{Answer, Call};
+use gate::{access::lifetime, errors::Problem, permissions::AdministerInPerson};
+
+#[derive(Template)]
+#[template(path = "person.html")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+struct Page<'a> {
+    shell: PageFrame<'a>,
+    id: String,
+    name: &'a str,
+    /// Address, user name, job title and department, as far as they differ from the name.
+    facts: Vec<String>,
+    is_admin: bool,
+    active: bool,
+    is_self: bool,
+    from_directory: bool,
+    created: PageTime,
+    has_password: bool,
+    factors: Vec<FactorRow>,
+    unused_codes: usize,
+    connections: Vec<ConnectionRow>,
+    sessions: Vec<SessionRow>,
+    tokens: Vec<TokenRow>,
+    groups: Vec<Membership>,
+    events: Vec<EventRow>,
+}
+
+/// An SSO connection that the user has signed in with.
+struct ConnectionRow {
+    id: String,
+    name: String,
+    pinned: PageTime,
+}
+
+/// Data that the page reads in one transaction.
+struct Found {
+    person: Person,
+    has_password: bool,
+    factors: Vec<Factor>,
+    unused_codes: usize,
+    subjects: Vec<PinnedSubject>,
+    providers: Vec<Provider>,
+    sessions: Vec<Session>,
+    tokens: Vec<Pat>,
+    groups: Vec<Membership>,
+    events: Vec<EventRow>,
+}
+
+/// Renders the page of the user with this ID, a part of the page at this path.
+pub(super) async fn draw_person(call: &Call<AdministerInPerson>, id: &str, path: &'static str) -> Answer {
+    let id: UserId = id.parse().map_err(|_| Problem::not_found())?;
+    let policy = call.caller().holder.policy.clone();
+    let lifetime = lifetime(&policy);
+    let find = async move |ctx: &Ctx, tx: &mut Tx| {
+        let person = directory::find_person(tx, &id).await?;
+        let user = tx.user(&id).await?;
+        Ok::<_, Problem>(Found {
+            person,
+            has_password: tx.password(&id).await?.is_some(),
+            factors: tx.factors(&id).await?,
+            unused_codes: tx.unused_codes(&id).await?,
+            subjects: tx.pinned_subjects(&id).await?,
+            providers: tx.providers().await?,
+            sessions: sessions::list(ctx, tx, &id, lifetime).await?,
+            tokens: tx.pats_of(&id).await?,
+            groups: user.map(|user| user.groups).unwrap_or_default(),
+            events: events::newest(tx, &id).await?,
+        })
+    };
+    let found = call.read(find).await?;
+    let administrator = Administrator::load(call).await?;
+    let own = call.caller().session.clone();
+    let (limits, now) = (store::pat_limits(&policy), call.ctx().now);
+    let connections = found.connections();
+    let person = &found.person;
+    draw(&Page {
+        shell: administrator.shell(&call.site, person.name(), "person.js", path),
+        id: person.id.to_string(),
+        name: person.name(),
+        facts: facts(person),
+        is_admin: person.role == Role::Admin,
+        active: person.active,
+        is_self: person.id == own.user,
+        from_directory: person.source == Source::Scim,
+        created: person.created_at.into(),
+        has_password: found.has_password,
+        factors: FactorRow::all(&found.factors, &policy.mfa),
+        unused_codes: found.unused_codes,
+        connections,
+        sessions: found.sessions.iter().map(|session| SessionRow::of(session, &own.id)).collect(),
+        tokens: TokenRow::all(found.tokens, &limits, now),
+        groups: found.groups,
+        events: found.events,
+    })
+}
+
+/// Returns what the page shows below the name.
+fn facts(person: &Person) -> Vec<String> {
+    let account = Some(person.account().to_owned()).filter(|account| account != person.name());
+    let user_name =
+        Some(format!("user name {}", person.user_name)).filter(|_| person.user_name != person.account());
+    [account, user_name, person.title.clone(), person.department.clone()].into_iter().flatten().collect()
+}
+
+impl Found {
+    /// Returns the SSO connections whose NameIDs are pinned to the user.
+    fn connections(&self) -> Vec<ConnectionRow> {
+        let row = |pinned: &PinnedSubject| ConnectionRow {
+            id: pinned.provider.to_string(),
+            name: self
+                .providers
+                .iter()
+                .find(|provider| provider.id == pinned.provider)
+                .map_or_else(|| pinned.provider.to_string(), |provider| provider.name.clone()),
+            pinned: pinned.pinned_at.into(),
+        };
+        self.subjects.iter().map(row).collect()
+    }
+}
