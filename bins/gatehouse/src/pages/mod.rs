@@ -6,6 +6,7 @@ mod audit_log;
 mod authenticators;
 mod developers;
 mod enrol;
+mod events;
 mod frame;
 mod groups;
 mod login;
@@ -16,6 +17,7 @@ mod people;
 mod refusal;
 mod saml_post;
 mod saml_refused;
+mod scim;
 mod security;
 mod sign_in;
 mod sso;
@@ -32,7 +34,8 @@ pub(crate) use self::{refusal::problem_page, saml_post::saml_post, saml_refused:
 /// Public pages, for the table of operations.
 pub(crate) const OPEN: [&str; 4] = ["/", "/developers", "/assets/{version}/{file}", "/auth/login"];
 /// Pages that require a session.
-pub(crate) const SIGNED_IN: [&str; 11] = [
+pub(crate) const SIGNED_IN: [&str; 12] = [
+    scim::PATH,
     overview::PATH,
     people::PATH,
     groups::PATH,
@@ -58,6 +61,7 @@ pub(crate) fn routes(config: &mut ServiceConfig) {
         .service(people::people)
         .service(groups::groups)
         .service(sign_in::sign_in)
+        .service(scim::scim)
         .service(network::network)
         .service(authenticators::authenticators)
         .service(sso::sso)

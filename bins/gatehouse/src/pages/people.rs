@@ -1,6 +1,5 @@
 //! `/settings/people`: the users of the tenant, and with `?id=usr_…` one of them.
 
-mod events;
 mod person;
 
 use actix_web::{HttpRequest, HttpResponse, get};

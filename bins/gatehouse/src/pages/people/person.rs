@@ -1,6 +1,7 @@
 //! The page of a user.
 
 use askama::Template;
+use audit::Filter;
 use credentials::{Factor, FactorStore, SignInStore};
 use directory::{Person, Role, Source};
 use kernel::{Ctx, UserId};
@@ -10,13 +11,11 @@ use sessions::Session;
 use store::Tx;
 use tokens::{Pat, PatStore};
 
-use super::{
-    super::{
-        frame::{Administrator, PageFrame, draw},
-        security::{FactorRow, SessionRow, TokenRow},
-        times::PageTime,
-    },
+use super::super::{
     events::{self, EventRow},
+    frame::{Administrator, PageFrame, draw},
+    security::{FactorRow, SessionRow, TokenRow},
+    times::PageTime,
 };
 use crate::api::{Answer, Call};
 use gate::{access::lifetime, errors::Problem, permissions::AdministerInPerson};
@@ -84,7 +83,7 @@ pub(super) async fn draw_person(call: &Call<AdministerInPerson>, id: &str, path:
             sessions: sessions::list(ctx, tx, &id, lifetime).await?,
             tokens: tx.pats_of(&id).await?,
             groups: user.map(|user| user.groups).unwrap_or_default(),
-            events: events::newest(tx, &id).await?,
+            events: events::newest(tx, &of_user(&id)).await?,
         })
     };
     let found = call.read(find).await?;
@@ -112,6 +111,12 @@ pub(super) async fn draw_person(call: &Call<AdministerInPerson>, id: &str, path:
         groups: found.groups,
         events: found.events,
     })
+}
+
+/// Returns the filters for what the user did, and for what happened to the user.
+fn of_user(id: &UserId) -> [Filter; 2] {
+    let id = Some(id.to_string());
+    [Filter { actor: id.clone(), ..Filter::default() }, Filter { resource_id: id, ..Filter::default() }]
 }
 
 /// Returns what the page shows below the name.

@@ -1,11 +1,11 @@
-//! The newest audit entries about a user.
+//! The newest audit entries that match one of several filters.
 
 use audit::{AuditQueryStore, Filter, ListedEntry, Span, events::catalog};
-use kernel::{StoreResult, UserId};
+use kernel::StoreResult;
 
-use super::super::times::PageTime;
+use super::times::PageTime;
 
-/// Maximum number of entries that the page of a user shows.
+/// Maximum number of entries that a page shows.
 const SHOWN: usize = 10;
 
 /// An audit entry, in words.
@@ -17,14 +17,15 @@ pub(super) struct EventRow {
     pub(super) at: PageTime,
 }
 
-/// Returns the newest entries that the user caused or that are about the user, newest first.
-pub(super) async fn newest(store: &mut dyn AuditQueryStore, user: &UserId) -> StoreResult<Vec<EventRow>> {
-    let id = user.to_string();
-    let caused = Filter { actor: Some(id.clone()), ..Filter::default() };
-    let about = Filter { resource_id: Some(id), ..Filter::default() };
-    let all = Span { after: None, until: None };
-    let mut entries = store.entries(&caused, all, SHOWN).await?;
-    entries.extend(store.entries(&about, all, SHOWN).await?);
+/// Returns the newest entries that match one of the filters, newest first.
+pub(super) async fn newest(
+    store: &mut dyn AuditQueryStore,
+    filters: &[Filter],
+) -> StoreResult<Vec<EventRow>> {
+    let mut entries = Vec::new();
+    for filter in filters {
+        entries.extend(store.entries(filter, Span { after: None, until: None }, SHOWN).await?);
+    }
     entries.sort_by_key(|entry| std::cmp::Reverse(entry.position()));
     entries.dedup_by(|one, other| one.entry.id == other.entry.id);
     entries.truncate(SHOWN);

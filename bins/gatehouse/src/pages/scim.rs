@@ -1,0 +1,81 @@
+//! `/settings/scim`: the directories that provision users over SCIM.
+
+use actix_web::{HttpResponse, get};
+use askama::Template;
+use audit::Filter;
+use kernel::Ctx;
+use sessions::ip_prefix;
+use store::Tx;
+use tokens::{ScimToken, ScimTokenStore};
+
+use super::{
+    events::{self, EventRow},
+    frame::Administrator,
+    frame::PageFrame,
+    frame::draw,
+    sso,
+    times::PageTime,
+};
+use crate::api::{Answer, Call};
+use gate::{errors::Problem, permissions::AdministerInPerson, shape::AreaProblem};
+
+pub(crate) const PATH: &str = "/settings/scim";
+
+/// Maximum number of tokens whose changes the page shows.
+const TOKENS: usize = 10;
+
+#[derive(Template)]
+#[template(path = "scim.html")]
+struct Page<'a> {
+    shell: PageFrame<'a>,
+    /// The address that directories call.
+    endpoint: String,
+    tokens: Vec<TokenRow>,
+    changes: Vec<EventRow>,
+}
+
+struct TokenRow {
+    id: String,
+    name: String,
+    create_conflict: bool,
+    created: PageTime,
+    used: Option<PageTime>,
+    used_from: Option<String>,
+}
+
+/// Renders the SCIM page.
+#[get("/settings/scim")]
+pub(crate) async fn scim(call: Call<AdministerInPerson>) -> Result<HttpResponse, AreaProblem> {
+    drawn(&call).await.map_err(|problem| AreaProblem::of(&call.request, problem))
+}
+
+async fn drawn(call: &Call<AdministerInPerson>) -> Answer {
+    let find = async move |_: &Ctx, tx: &mut Tx| {
+        let tokens = tx.scim_tokens().await?;
+        let by = |token: &ScimToken| Filter { actor: Some(token.id.to_string()), ..Filter::default() };
+        let filters: Vec<_> = tokens.iter().take(TOKENS).map(by).collect();
+        let changes = events::newest(tx, &filters).await?;
+        Ok::<_, Problem>((tokens, changes))
+    };
+    let (tokens, changes) = call.read(find).await?;
+    let administrator = Administrator::load(call).await?;
+    draw(&Page {
+        shell: administrator.shell(&call.site, "SCIM provisioning", "scim.js", sso::PATH),
+        endpoint: format!("{}/api/scim/v2", call.site.pipeline.base_url.trim_end_matches('/')),
+        tokens: tokens.iter().map(TokenRow::of).collect(),
+        changes,
+    })
+}
+
+impl TokenRow {
+    fn of(token: &ScimToken) -> Self {
+        Self {
+            id: token.id.to_string(),
+            name: token.name.clone(),
+            create_conflict: token.create_conflict,
+            created: token.created_at.into(),
+            used: token.last_used_at.map(PageTime::from),
+            used_from: token.last_used_ip.map(ip_prefix),
+        }
+    }
+}
