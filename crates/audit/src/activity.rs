@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::AuditQueryStore;
 
 /// Maximum number of counted entries per day.
-const MAX_COUNTED: usize = 10_000;
+pub const MAX_COUNTED: usize = 10_000;
 /// Milliseconds per day.
 const DAY: i64 = 24 * 60 * 60 * 1000;
 

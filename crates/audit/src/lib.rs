@@ -40,7 +40,7 @@ mod query;
 mod store;
 mod view;
 
-pub use activity::{DayCount, count_days};
+pub use activity::{DayCount, MAX_COUNTED, count_days};
 pub use audited::{Audited, Unaudited};
 pub use catalog::{Catalog, EventSpec};
 pub use entry::{AuditId, Entry, StoredEntry};

@@ -3,9 +3,9 @@
 use kernel::UserId;
 use serde::Serialize;
 
-use crate::{FactorKind, PasskeyUse, SignInMeans, SignInMode, SignInPolicy};
+use crate::{FactorKind, PasskeyUse, SignInMeans, SignInPolicy};
 
-/// Maximum number of users that an impact lists.
+/// Maximum number of users that an impact lists for each effect.
 const MAX_LISTED: usize = 1_000;
 
 /// The effect of a policy on a user who signs in.
@@ -16,7 +16,9 @@ const MAX_LISTED: usize = 1_000;
 pub enum PolicyEffect {
     /// The user cannot sign in.
     LockedOut,
-    /// The user has to enrol a second factor at the next sign-in.
+    /// The user can sign in only through single sign-on.
+    MustUseSso,
+    /// The user has to enrol a second factor before the next request.
     MustEnrol,
 }
 
@@ -45,9 +47,11 @@ pub struct SignInImpact {
     pub users: usize,
     /// Number of users who could no longer sign in.
     pub locked_out: usize,
+    /// Number of users whose password or passkey would no longer be accepted, and who can use single sign-on.
+    pub must_use_sso: usize,
     /// Number of users who would have to enrol a second factor.
     pub must_enrol: usize,
-    /// These users, oldest first, at most 1,000.
+    /// These users, oldest first, at most 1,000 for each effect.
     pub affected: Vec<AffectedUser>,
     /// The effect on the caller, if it changes.
     #[cfg_attr(feature = "openapi", schema(required))]
@@ -71,15 +75,19 @@ pub struct UserMeans {
 }
 
 impl SignInPolicy {
-    /// Returns what this policy does to the user at the next sign-in.
+    /// Returns what this policy does to the user. A user who can choose between a password and single sign-on counts
+    /// as one with a password.
     pub fn effect_on(&self, user: &UserMeans, passkeys: PasskeyUse) -> Option<PolicyEffect> {
         if !self.admits(&user.means, passkeys) {
             return Some(PolicyEffect::LockedOut);
         }
-        let by_sso = user.means.has_sso && self.sign_in_mode != SignInMode::CredentialsOnly;
+        let has_credentials = user.means.has_password || (passkeys.work && user.means.has_passkey);
+        let by_credentials = has_credentials && !self.requires_sso(user.means.break_glass);
         let has_factor = user.factors.iter().any(|kind| self.mfa.accepts(*kind));
-        let must_enrol = self.mfa.required && !has_factor && !(by_sso && self.mfa.trust_sso_mfa);
-        must_enrol.then_some(PolicyEffect::MustEnrol)
+        if self.mfa.required && !has_factor && (by_credentials || !self.mfa.trust_sso_mfa) {
+            return Some(PolicyEffect::MustEnrol);
+        }
+        (has_credentials && !by_credentials).then_some(PolicyEffect::MustUseSso)
     }
 }
 
@@ -107,14 +115,17 @@ impl SignInImpactCounter {
             return;
         }
         let Some(effect) = effect else { return };
-        match effect {
-            PolicyEffect::LockedOut => self.impact.locked_out += 1,
-            PolicyEffect::MustEnrol => self.impact.must_enrol += 1,
-        }
+        let number = match effect {
+            PolicyEffect::LockedOut => &mut self.impact.locked_out,
+            PolicyEffect::MustUseSso => &mut self.impact.must_use_sso,
+            PolicyEffect::MustEnrol => &mut self.impact.must_enrol,
+        };
+        *number += 1;
+        let is_listed = *number <= MAX_LISTED;
         if user.user == self.caller {
             self.impact.own = Some(effect);
         }
-        if self.impact.affected.len() < MAX_LISTED {
+        if is_listed {
             self.impact.affected.push(AffectedUser { user_id: user.user, name: user.name, effect });
         }
     }
@@ -125,6 +136,7 @@ mod tests {
     use kernel::SystemEnv;
 
     use super::*;
+    use crate::SignInMode;
 
     const OPEN: PasskeyUse = PasskeyUse { work: true, any_may_be_enrolled: true };
 
@@ -156,6 +168,10 @@ mod tests {
         policy.sign_in_mode = SignInMode::SsoRequired;
         let out = Some(PolicyEffect::LockedOut);
         assert_eq!([&none, &app, &sso].map(|user| policy.effect_on(user, OPEN)), [out, out, None]);
+        let both = user(SignInMeans { has_sso: true, ..with_password() }, &[]);
+        assert_eq!(policy.effect_on(&both, OPEN), Some(PolicyEffect::MustUseSso));
+        policy.sign_in_mode = SignInMode::SsoAllowed;
+        assert_eq!(policy.effect_on(&both, OPEN), enrol, "a sign-in with the password needs a factor");
     }
 
     #[test]

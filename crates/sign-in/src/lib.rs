@@ -58,6 +58,8 @@ pub mod password;
 pub mod pats;
 mod policy;
 pub mod recovery_codes;
+mod refusal;
+mod rehearsal;
 pub mod reset;
 mod second_factor;
 mod session;
@@ -81,6 +83,8 @@ pub use self::{
     passkey::{PasskeyChallenge, PasskeyProof, with_passkey},
     password::with_password,
     policy::{change_network_policy, change_policy, check_policy},
+    refusal::Refusal,
+    rehearsal::{Rehearsal, Rehearsed, Way, rehearse},
     second_factor::{SecondFactor, continue_session, find_ticket, resume, with_second_factor},
     session::StartedSession,
     state::{Requirements, State, Step, check_mode, next},

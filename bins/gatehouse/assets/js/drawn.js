@@ -2,6 +2,9 @@
 
 import { $, $$, localise, onSend, open, say } from "./page.js";
 
+/** The HTML of the parts as last received. */
+const drawnAs = new WeakMap();
+
 /**
  * Replaces all parts of the page, or only these, with the server's current rendering, and keeps the focus. Never throws;
  * returns whether it succeeded.
@@ -20,14 +23,17 @@ export async function refresh(parts) {
     for (const part of $$("[data-part]")) {
       if (parts && !parts.includes(part.dataset.part)) continue;
       const replacement = $(`[data-part="${part.dataset.part}"]`, drawn);
-      if (replacement) part.replaceChildren(...replacement.childNodes);
+      // Unchanged parts stay, with the focus and the selection in them.
+      if (!replacement || drawnAs.get(part) === replacement.innerHTML) continue;
+      drawnAs.set(part, replacement.innerHTML);
+      part.replaceChildren(...replacement.childNodes);
     }
     localise();
   } catch {
     say("This page could not be refreshed. Reload it to see the current state.");
     return false;
   }
-  if (held && !held.isConnected) {
+  if (held && !held.isConnected && document.activeElement === document.body) {
     const act = `[data-act="${held.dataset.act}"]`;
     ($(`[data-id="${row}"] ${act}`) ?? (row ? undefined : $(act)) ?? $("h1")).focus();
   }

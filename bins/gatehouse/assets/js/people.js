@@ -14,11 +14,18 @@ onAct("invite", async () => {
   open("invite");
 });
 
-/** Returns the addresses in the text, each once. Names around an address, as mail programs write them, are dropped. */
+/** Returns the addresses in the text, each once. Names before an address in angle brackets are dropped. */
 function addresses(text) {
-  const parts = text.split(/[\n,;]+/).map((part) => (/<([^>]+)>/.exec(part)?.[1] ?? part).trim());
-  return [...new Set(parts.filter((part) => part !== ""))];
+  const lines = text.split("\n").map((line) => {
+    const bracketed = [...line.matchAll(/<([^<>]+)>/g)].map(([, address]) => address);
+    return bracketed.length > 0 ? bracketed : line.split(/[,;]/);
+  });
+  return [...new Set(lines.flat().map((part) => part.trim()).filter(Boolean))];
 }
+
+/** Explains why an invitation failed. After a 503, the user exists and only the mail is missing. */
+const sentence = (error) =>
+  error.status === 503 ? `${error.message} If the user is in the list now, create a link on the user's page.` : error.message;
 
 /** Renders the outcome of an invitation. */
 function outcome({ email, link, error }) {
@@ -35,17 +42,23 @@ function outcome({ email, link, error }) {
 
 onSend("invite", async (given, form) => {
   const emails = addresses(given.get("emails"));
+  if (emails.length === 0) throw new Refusal(400, { error: "email: write at least one address" });
   if (emails.length > MOST) throw new Refusal(400, { error: `email: at most ${MOST} addresses at a time` });
   const results = [];
+  let stopped = false;
   for (const email of emails) {
+    if (stopped) {
+      results.push({ email, error: "Not tried." });
+      continue;
+    }
     try {
       const { link } = await ask("POST", path, { email, role: given.get("role") });
       results.push({ email, link });
     } catch (error) {
-      // Someone who closes the step-up dialog wants to invite no one else.
-      if (!(error instanceof Refusal) || error.status === 0) throw error;
-      if (emails.length === 1) throw error;
-      results.push({ email, error: error.message });
+      if (results.length === 0 && (emails.length === 1 || !(error instanceof Refusal))) throw error;
+      // The links received so far are shown, because they cannot be shown again.
+      stopped = !(error instanceof Refusal) || error.status === 0 || error.status === 401;
+      results.push({ email, error: error instanceof Refusal ? sentence(error) : "Not tried." });
     }
   }
   form.closest("dialog").close();
@@ -67,9 +80,6 @@ onAct("copy-links", async () => {
 onSend("invited", async () => {
   location.reload();
 });
-
-// A choice applies at once; the text applies with the button or Enter.
-for (const choice of $$(".filter select")) choice.addEventListener("change", () => choice.form.requestSubmit());
 
 // Empty fields do not belong in the URL.
 $(".filter").addEventListener("formdata", ({ formData }) => {

@@ -1,8 +1,9 @@
 // The page of a user. After a change, the server renders the page again.
 
 import { doing, of, refresh, sure } from "./drawn.js";
-import { $, count, onAct, onSend, open, say } from "./page.js";
-import { ask, keepAlive } from "./session.js";
+import { badge } from "./elements.js";
+import { $, count, element, onAct, onSend, open, say } from "./page.js";
+import { ask, keepAlive, mine } from "./session.js";
 
 const { user, name } = $('[data-part="head"]').dataset;
 const own = `/api/settings/users/${user}`;
@@ -23,10 +24,11 @@ onAct("reset-password", async () => {
     "Reset password",
     async () => { done = await ask("POST", `${own}/reset-password`); },
     async () => {
+      if (!done) return reload();
+      // Shown before the refresh, which may fail: the link cannot be shown again.
+      if (!done.sent) $("[data-link]", open("reset-link")).textContent = done.link;
       await refresh();
-      if (done.sent) return say(withTokens("The link was sent by mail.", done.revokedTokens));
-      // Shown after the refresh: the link cannot be shown again.
-      $("[data-link]", open("reset-link")).textContent = done.link;
+      if (done.sent) say(withTokens("The link was sent by mail.", done.revokedTokens));
     },
   );
 });
@@ -52,6 +54,25 @@ onAct("unlink", async (button) => {
     ask("DELETE", `${own}/saml-subjects/${id}`));
 });
 
+// The test of a sign-in.
+
+const outcomes = {
+  SIGNED_IN: ["signs in", "good", "No rule refuses this sign-in."],
+  NEEDS_FACTOR: ["needs a factor", "", "The user is asked for a second factor. Choose one to test the rest."],
+  MUST_ENROL: ["must enrol", "", "The user has to enrol a second factor before anything else."],
+  REFUSED: ["refused", "bad", ""],
+};
+
+onSend("test", async (given, form) => {
+  const asked = { first: given.get("first"), ip: given.get("ip").trim() };
+  if (given.get("factor")) asked.factor = given.get("factor");
+  const { result, refusal } = await mine("POST", `${own}/sign-in-test`, asked);
+  const [text, kind, sentence] = outcomes[result];
+  const place = $("[data-outcome]", form);
+  place.replaceChildren(badge(text, kind), " ", ...(refusal ? [element("b", refusal.why), ` ${refusal.mend}`] : [sentence]));
+  place.hidden = false;
+});
+
 // Sessions and tokens.
 
 onAct("end-session", async (button) => {
@@ -68,6 +89,7 @@ onAct("sign-out-everywhere", async () => {
     "Sign out everywhere",
     async () => { done = await ask("DELETE", `${own}/sessions`); },
     async () => {
+      if (!done) return reload();
       await refresh();
       say(withTokens("Signed out.", done.revokedTokens));
     },
@@ -87,8 +109,8 @@ const change = (act, question, consequence, yes, body) =>
 
 change("make-administrator", `Make ${name} an administrator?`, "An administrator changes all settings of your organization and sees its audit log.", "Make administrator", { role: "ADMIN" });
 change("make-member", `Make ${name} a member?`, "The user keeps the account and loses access to the settings at once.", "Make member", { role: "MEMBER" });
-change("disable", `Disable ${name}?`, "All sessions end at once, and the user cannot sign in until you enable the account again.", "Disable", { active: false });
-change("enable", `Enable ${name}?`, "The user can sign in again.", "Enable", { active: true });
+change("disable", `Disable ${name}?`, "All sessions end at once. Personal access tokens are refused until you enable the account again, and then work again; revoke them if they may be known to others.", "Disable", { active: false });
+change("enable", `Enable ${name}?`, "The user can sign in again, and the personal access tokens listed above work again.", "Enable", { active: true });
 
 onAct("delete", async () => {
   sure(`Delete ${name}?`, "The account, its factors, sessions, tokens and group memberships are removed. This cannot be undone.", "Delete user", () => ask("DELETE", own), () =>

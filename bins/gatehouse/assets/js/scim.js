@@ -44,10 +44,14 @@ onAct("revoke-token", async (button) => {
     ask("DELETE", `${path}/${id}`), () => refresh(["tokens"]));
 });
 
-/** Shows new requests while nothing else happens on the page. Stops when the server cannot be reached. */
+/** Milliseconds before the next look after one that failed. */
+const PAUSE = 60_000;
+
+/** Shows new requests while nothing else happens on the page. */
 async function watch() {
-  if (!document.hidden && !$("dialog[open]") && !(await refresh(["tokens", "changes"]))) return;
-  setTimeout(watch, PACE);
+  const looks = !document.hidden && !$("dialog[open]");
+  const went = !looks || (await refresh(["tokens", "changes"]));
+  setTimeout(watch, went ? PACE : PAUSE);
 }
 
 guide();

@@ -1,4 +1,4 @@
-// The sign-in policy, and a preview of whom a change would lock out or ask for a second factor.
+// The sign-in policy, and a preview of whom a change would lock out, or require to enrol a second factor.
 
 import { $, $$, count, element, say } from "./page.js";
 import { policyForm } from "./policy.js";
@@ -44,16 +44,18 @@ function affected(users, total, text) {
 }
 
 /** Renders the preview. */
-async function describe({ users, lockedOut, mustEnrol, affected: all, own, refusal }) {
+async function describe({ users, lockedOut, mustUseSso, mustEnrol, affected: all, own, refusal }) {
   const of = (effect) => all.filter((user) => user.effect === effect);
   const drawn = [];
   if (refusal) drawn.push(element("p", element("b", "This policy would lock out every administrator"), ` and cannot be saved: ${refusal}.`));
   if (own === "LOCKED_OUT") drawn.push(element("p", element("b", "You could not sign in again.")));
+  if (own === "MUST_USE_SSO") drawn.push(element("p", element("b", "Your own session could end with its next request."), " Sign in through single sign-on first."));
   drawn.push(
     ...affected(of("LOCKED_OUT"), lockedOut, `${lockedOut} of ${count(users, "active user")} could no longer sign in:`),
-    ...affected(of("MUST_ENROL"), mustEnrol, `${mustEnrol} of ${count(users, "active user")} would have to enrol a second factor at the next sign-in:`),
+    ...affected(of("MUST_USE_SSO"), mustUseSso, `${mustUseSso} of ${count(users, "active user")} could sign in only through single sign-on. Sessions that began with a password or a passkey are refused with their next request:`),
+    ...affected(of("MUST_ENROL"), mustEnrol, `${mustEnrol} of ${count(users, "active user")} would have to enrol a second factor before their next request:`),
   );
-  if (lockedOut + mustEnrol === 0) drawn.push(element("p", "Everyone can sign in as before."));
+  if (lockedOut + mustUseSso + mustEnrol === 0) drawn.push(element("p", "No one is locked out, and no one has to enrol a factor."));
   return drawn;
 }
 

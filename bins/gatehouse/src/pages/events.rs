@@ -21,7 +21,7 @@ pub(super) struct EventRow {
 pub(super) async fn newest(
     store: &mut dyn AuditQueryStore,
     filters: &[Filter],
-) -> StoreResult<Vec<EventRow>> {
+) -> StoreResult<Vec<ListedEntry>> {
     let mut entries = Vec::new();
     for filter in filters {
         entries.extend(store.entries(filter, Span { after: None, until: None }, SHOWN).await?);
@@ -29,7 +29,7 @@ pub(super) async fn newest(
     entries.sort_by_key(|entry| std::cmp::Reverse(entry.position()));
     entries.dedup_by(|one, other| one.entry.id == other.entry.id);
     entries.truncate(SHOWN);
-    Ok(entries.into_iter().map(EventRow::from).collect())
+    Ok(entries)
 }
 
 impl From<ListedEntry> for EventRow {

@@ -45,7 +45,7 @@ async fn drawn(call: &Call<AdministerInPerson>, paging: &Paging) -> Answer {
     let text = query(&call.request, "q").unwrap_or_default().trim().to_owned();
     let last = paging.opened(&call.site.pipeline.keys, call.tenant())?;
     let wanted = wanted(&text, last, paging.limit())?;
-    let cost = Cost::of_groups(&wanted, false);
+    let cost = Cost::of_groups(&wanted, true);
     let find = async move |_: &Ctx, tx: &mut Tx| {
         let found = tx.find_groups(&wanted).await?;
         let ids: Vec<_> = found.resources.iter().map(|group| group.id.clone()).collect();

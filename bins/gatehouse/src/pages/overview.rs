@@ -9,7 +9,6 @@ use attestation::{AttestationPolicyStore, Mode as AttestationMode};
 use audit::{
     EventData, count_days,
     events::{
-        policies::NetworkPolicyBlocked,
         saml::SamlSignInRefused,
         sign_in::{SignInFailed, SignInSucceeded},
     },
@@ -34,8 +33,8 @@ pub(crate) const PATH: &str = "/settings";
 
 /// Days that the chart shows.
 const DAYS: i64 = 7;
-/// Events that are refused sign-ins.
-const REFUSALS: [&str; 3] = [SignInFailed::CODE, SamlSignInRefused::CODE, NetworkPolicyBlocked::CODE];
+/// Events that are refused sign-ins. Blocked addresses are left out: they include requests of sessions and tokens.
+const REFUSALS: [&str; 2] = [SignInFailed::CODE, SamlSignInRefused::CODE];
 
 #[derive(Template)]
 #[template(path = "overview.html")]
@@ -48,7 +47,8 @@ struct Page<'a> {
     steps: Vec<Step>,
     /// Number of steps that are done.
     done: usize,
-    chart: Chart,
+    /// Absent if the sign-ins could not be counted in time.
+    chart: Option<Chart>,
     policies: Vec<Fact>,
     /// Time of the newest checkpoint of the audit log.
     sealed: Option<PageTime>,
@@ -82,7 +82,6 @@ struct Found {
     has_people: bool,
     has_provider: bool,
     has_webhook: bool,
-    chart: Chart,
     sealed: Option<Timestamp>,
 }
 
@@ -106,14 +105,16 @@ async fn drawn(call: &Call<AdministerInPerson>) -> Answer {
             has_people: tx.people(&PeopleQuery::default(), None, 2).await?.len() > 1,
             has_provider: !providers.is_empty(),
             has_webhook: !webhooks.is_empty(),
-            chart: Chart::of(
-                &count_days(tx, &[SignInSucceeded::CODE], ctx.now, DAYS).await?,
-                &count_days(tx, &REFUSALS, ctx.now, DAYS).await?,
-            ),
             sealed: tx.newest_checkpoint().await?.map(|(_, sealed)| sealed),
         })
     };
     let found = call.read(find).await?;
+    let count = async move |ctx: &Ctx, tx: &mut Tx| {
+        let sign_ins = count_days(tx, &[SignInSucceeded::CODE], ctx.now, DAYS).await?;
+        Ok::<_, Problem>(Chart::of(&sign_ins, &count_days(tx, &REFUSALS, ctx.now, DAYS).await?))
+    };
+    // The other sections do not wait for a tenant's turn to count.
+    let chart = call.scan(count).await.ok();
     let administrator = Administrator::load(call).await?;
     let steps = found.steps();
     draw(&Page {
@@ -123,7 +124,7 @@ async fn drawn(call: &Call<AdministerInPerson>) -> Answer {
         steps,
         policies: found.policies(),
         problems: found.problems,
-        chart: found.chart,
+        chart,
         sealed: found.sealed.map(PageTime::from),
     })
 }

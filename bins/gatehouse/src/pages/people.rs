@@ -1,6 +1,7 @@
 //! `/settings/people`: the users of the tenant, and with `?id=usr_…` one of them.
 
 mod person;
+mod refusals;
 
 use actix_web::{HttpRequest, HttpResponse, get};
 use askama::Template;
@@ -171,7 +172,7 @@ fn choices(wanted: &PeopleQuery) -> [Choice; 5] {
             "sso",
             "Single sign-on",
             either(wanted.uses_sso),
-            &[("", "Any"), ("true", "Has used SSO"), ("false", "Has not used SSO")],
+            &[("", "Any"), ("true", "Linked to a provider"), ("false", "Not linked")],
         ),
     ]
 }

@@ -63,7 +63,7 @@ async fn drawn(call: &Call<AdministerInPerson>) -> Answer {
         shell: administrator.shell(&call.site, "SCIM provisioning", "scim.js", sso::PATH),
         endpoint: format!("{}/api/scim/v2", call.site.pipeline.base_url.trim_end_matches('/')),
         tokens: tokens.iter().map(TokenRow::of).collect(),
-        changes,
+        changes: changes.into_iter().map(EventRow::from).collect(),
     })
 }
 

@@ -32,6 +32,7 @@ export async function people({ page, complaints, confirm }, see, by, scim, stran
   assert.ok(everyone.includes("Nora Quist") && everyone.includes("Oscar <i>Reed</i>"), everyone.join());
   await see(page, "people");
   await page.getByLabel("Source").selectOption("SCIM");
+  await by(page, "Search").click();
   await page.waitForURL((url) => url.search === "?source=SCIM");
   assert.deepEqual(await names(), ["Nora Quist", "Oscar <i>Reed</i>"]);
   await page.getByLabel("Search").fill("REED");
@@ -44,6 +45,7 @@ export async function people({ page, complaints, confirm }, see, by, scim, stran
   await see(page, "people-none");
   await link("Clear").click();
   await page.getByLabel("Second factor").selectOption("true");
+  await by(page, "Search").click();
   await page.waitForURL((url) => url.search === "?factor=true");
   assert.deepEqual(await names(), ["hana@example.com"]);
 
@@ -94,6 +96,15 @@ export async function people({ page, complaints, confirm }, see, by, scim, stran
   await link("paul@works.example").click();
   await shows("Signed in with 1 browser or program");
   await see(page, "person");
+  // A wrong password is explained, and a test names the rule that refuses a sign-in.
+  await page.getByLabel("Signs in with").selectOption("SSO");
+  await page.getByLabel("From the address").fill("203.0.113.7");
+  await by(page, "Test").click();
+  await shows("No SSO connection with a valid certificate covers the domain");
+  await page.getByLabel("Signs in with").selectOption("PASSWORD");
+  await by(page, "Test").click();
+  await shows("No rule refuses this sign-in.");
+  await see(page, "person-test");
   await by(page, "Make administrator").click();
   await see(page, "person-sure");
   await sure("Make administrator");

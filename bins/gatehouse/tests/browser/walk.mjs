@@ -558,7 +558,7 @@ const walks = {
     await page.getByLabel("After minutes without use").fill("60");
     await page.getByLabel("Maximum lifetime in days").fill("90");
     await page.getByLabel("Allow write:hcm").uncheck();
-    await impact.getByText("Everyone can sign in as before.").waitFor();
+    await impact.getByText("No one is locked out, and no one has to enrol a factor.").waitFor();
     // The refused request did not consume the step-up.
     await by(page, "Save policy").click();
     await page.getByText("Policy saved.").waitFor();
@@ -626,7 +626,7 @@ const walks = {
     await page.getByRole("heading", { name: "Sign-ins in the last 7 days" }).waitFor();
     assert.equal(await page.locator(".week > li").count(), 7);
     assert.match(await page.locator(".week > li").last().innerText(), /^[1-9]/, "the sign-in of a moment ago");
-    await page.getByRole("link", { name: "Staging" }).or(page.getByText("Nothing. Webhooks and SSO connections work.")).first().waitFor();
+    await page.getByRole("link", { name: "Staging" }).or(page.getByText("No problems found.")).first().waitFor();
     await see(page, "overview");
     await page.getByRole("link", { name: "Network", exact: true }).last().click();
     await at(page, "/settings/network");

@@ -25,7 +25,8 @@ const UNAUDITED: [(&str, &str); 5] = [
 const CEREMONIES: [&str; 3] = ["verify_totp", "verify_passkey", "verify_step_up"];
 
 /// Operations that only read although they have a body.
-const READS: [&str; 9] = [
+const READS: [&str; 10] = [
+    "test_user_sign_in",
     "search_users",
     "search_groups",
     "search_all",
@@ -348,6 +349,7 @@ pub(crate) fn body(operation: &Operation) -> Option<Value> {
             "requireVerifiedAttestation": true,
         })),
         "test_attestation_policy" => Some(json!({ "aaguid": "73bb0cd4-e502-49b8-9c6f-b59445bf720b" })),
+        "test_user_sign_in" => Some(json!({ "first": "PASSWORD" })),
         "test_network_policy" => Some(json!({ "ip": "203.0.113.7" })),
         "add_network_rule" => Some(json!({ "cidr": "203.0.113.0/24", "label": "Office" })),
         "rename_network_rule" => Some(json!({ "label": "Head office" })),

@@ -69,23 +69,9 @@ impl Tx {
             .filter(factors::verified_at.is_not_null())
             .select(factors::user_id);
         let with_passkey: Vec<String> = read!(self, c => query.load(c).await)?;
-        let query = sessions::table
-            .filter(sessions::tenant_id.eq(&tenant))
-            .filter(sessions::user_id.eq_any(ids))
-            .filter(sessions::revoked_at.is_null())
-            .filter(sessions::foreign_hash.is_not_null());
-        let sessions: Vec<SessionRow> =
-            read!(self, c => query.select(SessionRow::as_select()).load(c).await)?;
-        let mut with_session = Vec::new();
-        for session in sessions {
-            let session = Session::try_from(session)?;
-            if !lifetime.is_over(&session, now) {
-                with_session.push(session.user.to_string());
-            }
-        }
+        let with_session = self.foreign_holders(&ids, lifetime, now).await?;
         let set = |ids: Vec<String>| ids.into_iter().collect::<HashSet<_>>();
-        let (with_password, with_passkey, with_session) =
-            (set(with_password), set(with_passkey), set(with_session));
+        let (with_password, with_passkey) = (set(with_password), set(with_passkey));
         let administrator = |(id, email_key, break_glass): (String, Option<String>, bool)| Administrator {
             email_key,
             break_glass,
@@ -94,6 +80,29 @@ impl Tx {
             has_foreign_session: with_session.contains(&id),
         };
         Ok(found.into_iter().map(administrator).collect())
+    }
+
+    /// Returns those of these users who have a valid session from a token of another issuer.
+    pub(super) async fn foreign_holders(
+        &mut self,
+        ids: &[String],
+        lifetime: Lifetime,
+        now: Timestamp,
+    ) -> StoreResult<HashSet<String>> {
+        let query = sessions::table
+            .filter(sessions::tenant_id.eq(self.tenant.as_str().to_owned()))
+            .filter(sessions::user_id.eq_any(ids))
+            .filter(sessions::revoked_at.is_null())
+            .filter(sessions::foreign_hash.is_not_null());
+        let rows: Vec<SessionRow> = read!(self, c => query.select(SessionRow::as_select()).load(c).await)?;
+        let mut holders = HashSet::new();
+        for row in rows {
+            let session = Session::try_from(row)?;
+            if !lifetime.is_over(&session, now) {
+                holders.insert(session.user.to_string());
+            }
+        }
+        Ok(holders)
     }
 }
 

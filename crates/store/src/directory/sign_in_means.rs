@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use ::sessions::Lifetime;
 use credentials::{FactorKind, SignInMeans, UserMeans};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -18,17 +19,25 @@ use crate::{
 };
 
 impl Tx {
+    /// Returns whether a working SSO connection covers the person's address.
+    pub async fn has_sso(&mut self, person: &Person, now: Timestamp) -> StoreResult<bool> {
+        let key = person.email.as_ref().map(Email::key);
+        Ok(covers(&self.providers().await?, key.as_deref(), now))
+    }
+
     /// Returns active users and their credentials, ordered by ID, starting after `after`.
     pub async fn sign_in_means(
         &mut self,
         after: Option<&UserId>,
         limit: i64,
+        lifetime: Lifetime,
         now: Timestamp,
     ) -> StoreResult<Vec<UserMeans>> {
         let active = PeopleQuery { active: Some(true), ..PeopleQuery::default() };
         let people = self.people(&active, after, limit).await?;
         let providers = self.providers().await?;
-        let ids: Vec<&str> = people.iter().map(|person| person.id.as_str()).collect();
+        let ids: Vec<String> = people.iter().map(|person| person.id.to_string()).collect();
+        let with_session = self.foreign_holders(&ids, lifetime, now).await?;
         let query = passwords::table
             .filter(passwords::tenant_id.eq(self.tenant.as_str().to_owned()))
             .filter(passwords::user_id.eq_any(&ids))
@@ -55,7 +64,8 @@ impl Tx {
                     has_password: key.is_some() && with_password.contains(person.id.as_str()),
                     has_passkey: factors.contains(&FactorKind::Webauthn),
                     break_glass: person.break_glass,
-                    has_sso: covers(&providers, key.as_deref(), now),
+                    has_sso: with_session.contains(person.id.as_str())
+                        || covers(&providers, key.as_deref(), now),
                 },
                 factors,
                 user: person.id,

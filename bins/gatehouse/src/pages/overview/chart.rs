@@ -1,6 +1,6 @@
 //! The chart of sign-ins, drawn on the server.
 
-use audit::DayCount;
+use audit::{DayCount, MAX_COUNTED};
 
 /// Height of the chart in units of its view box.
 const HEIGHT: usize = 100;
@@ -10,6 +10,8 @@ pub(super) struct Chart {
     pub(super) bars: Vec<Bar>,
     pub(super) sign_ins: usize,
     pub(super) refusals: usize,
+    /// Whether a day has more entries than are counted.
+    pub(super) is_capped: bool,
 }
 
 /// One day: the sign-ins below, the refusals on top of them.
@@ -48,6 +50,7 @@ impl Chart {
         };
         Self {
             bars: days().map(bar).collect(),
+            is_capped: days().any(|(good, bad)| good.count.max(bad.count) >= MAX_COUNTED),
             sign_ins: sign_ins.iter().map(|day| day.count).sum(),
             refusals: refusals.iter().map(|day| day.count).sum(),
         }

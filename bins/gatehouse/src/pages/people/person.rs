@@ -1,7 +1,7 @@
 //! The page of a user.
 
 use askama::Template;
-use audit::Filter;
+use audit::{Filter, ListedEntry};
 use credentials::{Factor, FactorStore, SignInStore};
 use directory::{Person, Role, Source};
 use kernel::{Ctx, UserId};
@@ -17,8 +17,12 @@ use super::super::{
     security::{FactorRow, SessionRow, TokenRow},
     times::PageTime,
 };
+use super::refusals::{self, RefusalRow};
 use crate::api::{Answer, Call};
 use gate::{access::lifetime, errors::Problem, permissions::AdministerInPerson};
+
+/// Maximum number of refused sign-ins that the page shows.
+const SHOWN: usize = 5;
 
 #[derive(Template)]
 #[template(path = "person.html")]
@@ -42,6 +46,7 @@ struct Page<'a> {
     tokens: Vec<TokenRow>,
     groups: Vec<Membership>,
     events: Vec<EventRow>,
+    refusals: Vec<RefusalRow>,
 }
 
 /// An SSO connection that the user has signed in with.
@@ -62,7 +67,8 @@ struct Found {
     sessions: Vec<Session>,
     tokens: Vec<Pat>,
     groups: Vec<Membership>,
-    events: Vec<EventRow>,
+    events: Vec<ListedEntry>,
+    refused: Vec<ListedEntry>,
 }
 
 /// Renders the page of the user with this ID, a part of the page at this path.
@@ -84,6 +90,7 @@ pub(super) async fn draw_person(call: &Call<AdministerInPerson>, id: &str, path:
             tokens: tx.pats_of(&id).await?,
             groups: user.map(|user| user.groups).unwrap_or_default(),
             events: events::newest(tx, &of_user(&id)).await?,
+            refused: events::newest(tx, &refusals::filters(&id)).await?,
         })
     };
     let found = call.read(find).await?;
@@ -109,7 +116,8 @@ pub(super) async fn draw_person(call: &Call<AdministerInPerson>, id: &str, path:
         sessions: found.sessions.iter().map(|session| SessionRow::of(session, &own.id)).collect(),
         tokens: TokenRow::all(found.tokens, &limits, now),
         groups: found.groups,
-        events: found.events,
+        events: found.events.into_iter().map(EventRow::from).collect(),
+        refusals: found.refused.into_iter().filter_map(RefusalRow::of).take(SHOWN).collect(),
     })
 }
 

@@ -8,6 +8,7 @@ use store::Tx;
 
 use crate::api::{Answer, Call};
 use gate::{
+    access::lifetime,
     body::{Json, answer},
     errors::Problem,
     permissions::Administer,
@@ -18,8 +19,8 @@ const AT_ONCE: i64 = 1_000;
 
 /// Preview the impact of a sign-in policy
 ///
-/// Lists the users who could no longer sign in, or would have to enrol a second factor at the next sign-in, and could or
-/// need not under the current policy. Changes nothing.
+/// Lists the users who could no longer sign in, could sign in only through single sign-on, or would have to enrol a
+/// second factor, if the current policy has another effect on them. Changes nothing.
 #[utoipa::path(
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
     request_body = SignInPolicy,
@@ -42,11 +43,13 @@ pub(crate) async fn sign_in_policy_impact(call: Call<Administer>, body: Json<Sig
     let impact = SignInImpact { refusal, ..SignInImpact::default() };
     let caller = call.caller().user().clone();
     let mut counter = SignInImpactCounter { current, draft, passkeys, caller, impact };
+    let lifetime = lifetime(call.caller().policy());
     let mut last = None;
     loop {
         let after = last.clone();
-        let read =
-            async move |ctx: &Ctx, tx: &mut Tx| tx.sign_in_means(after.as_ref(), AT_ONCE, ctx.now).await;
+        let read = async move |ctx: &Ctx, tx: &mut Tx| {
+            tx.sign_in_means(after.as_ref(), AT_ONCE, lifetime, ctx.now).await
+        };
         let some = call.scan(read).await?;
         let Some(newest) = some.last() else { return Ok(answer(&counter.impact)) };
         last = Some(newest.user.clone());

@@ -42,6 +42,9 @@ pub(crate) fn read(request: &HttpRequest) -> Result<PeopleQuery, Problem> {
     if text.as_ref().is_some_and(|text| text.chars().count() > MAX_TEXT) {
         return Err(Problem::invalid_request(format!("q: at most {MAX_TEXT} characters")));
     }
+    if text.as_ref().is_some_and(|text| text.contains('\0')) {
+        return Err(Problem::invalid_request("q: it contains U+0000"));
+    }
     Ok(PeopleQuery {
         text,
         role: one::<Role>(request, "role", "write ADMIN or MEMBER")?,

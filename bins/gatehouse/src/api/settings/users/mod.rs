@@ -5,6 +5,7 @@ pub(crate) mod filter;
 pub(crate) mod resets;
 pub(crate) mod saml_subjects;
 pub(crate) mod sessions;
+pub(crate) mod sign_in_test;
 pub(crate) mod tokens;
 
 use actix_web::{delete, get, patch, post};

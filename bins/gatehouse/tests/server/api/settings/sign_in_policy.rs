@@ -31,7 +31,7 @@ fn impact_lists_who_must_enrol_and_who_is_locked_out() {
         assert_eq!(
             nobody,
             json!({
-                "users": 3, "lockedOut": 0, "mustEnrol": 0, "affected": [], "own": null, "refusal": null,
+                "users": 3, "lockedOut": 0, "mustUseSso": 0, "mustEnrol": 0, "affected": [], "own": null, "refusal": null,
             })
         );
         let mut required = ask(&policy("SSO_ALLOWED", true, false));
@@ -40,7 +40,7 @@ fn impact_lists_who_must_enrol_and_who_is_locked_out() {
         assert_eq!(
             required,
             json!({
-                "users": 3, "lockedOut": 0, "mustEnrol": 2, "own": "MUST_ENROL", "refusal": null,
+                "users": 3, "lockedOut": 0, "mustUseSso": 0, "mustEnrol": 2, "own": "MUST_ENROL", "refusal": null,
                 "affected": [
                     { "userId": admin.id.as_str(), "name": "admin@example.com", "effect": "MUST_ENROL" },
                     { "userId": member.id.as_str(), "name": "member@example.com", "effect": "MUST_ENROL" },
