@@ -6,10 +6,10 @@ import { $, $$, localise, onSend, open, say } from "./page.js";
 const drawnAs = new WeakMap();
 
 /**
- * Replaces all parts of the page, or only these, with the server's current rendering, and keeps the focus. Never throws;
- * returns whether it succeeded.
+ * Replaces all parts of the page, or only these, with the server's current rendering, and keeps the focus. With
+ * `keepsUnchanged`, parts that the server renders as before stay, with the selection in them. Never throws; returns whether it succeeded.
  */
-export async function refresh(parts) {
+export async function refresh(parts, keepsUnchanged = false) {
   const held = document.activeElement?.closest("[data-act]");
   const row = held?.closest("[data-id]")?.dataset.id;
   try {
@@ -23,8 +23,7 @@ export async function refresh(parts) {
     for (const part of $$("[data-part]")) {
       if (parts && !parts.includes(part.dataset.part)) continue;
       const replacement = $(`[data-part="${part.dataset.part}"]`, drawn);
-      // Unchanged parts stay, with the focus and the selection in them.
-      if (!replacement || drawnAs.get(part) === replacement.innerHTML) continue;
+      if (!replacement || (keepsUnchanged && drawnAs.get(part) === replacement.innerHTML)) continue;
       drawnAs.set(part, replacement.innerHTML);
       part.replaceChildren(...replacement.childNodes);
     }
