@@ -18,6 +18,8 @@ UNDESCRIBED = {
     "POST /api/settings/network-policy/impact": "host bits in a range",
     "POST /api/settings/network-policy/rules": "host bits in a range, and duplicate ranges",
     "POST /api/settings/network-policy/test": "one of two fields",
+    "POST /api/settings/sign-in-policy/impact": "an integer with a point",
+    "POST /api/settings/users/{id}/sign-in-test": "an address of version 4 or 6",
     "POST /api/settings/webhooks/{id}/replay": "two times in order",
     "POST /api/settings/webhooks/{id}/rotate-secret": "an integer with a point",
     "PUT /api/settings/sign-in-policy": "an integer with a point",

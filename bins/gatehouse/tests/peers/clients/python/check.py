@@ -133,6 +133,10 @@ link = invited.link.partition("#link=")[2]
 ask("redeem_link", client=other, body={"token": link, "password": "what an admiral would say"})
 ask("get_me", client=other)
 ask("get_sign_in_policy", client=other, status=403)
+draft = ask("get_sign_in_policy").to_dict()
+draft["mfa"]["required"] = True
+ask("sign_in_policy_impact", body=draft)
+ask("test_user_sign_in", invited.id, body={"first": "SSO", "ip": "192.0.2.7"})
 ask("list_settings_users")
 ask("get_settings_user", invited.id)
 ask("patch_settings_user", invited.id, body={"role": "ADMIN"}, step_up="USER_ADMIN_CHANGE")
