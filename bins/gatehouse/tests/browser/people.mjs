@@ -34,7 +34,8 @@ export async function people({ page, complaints, confirm }, see, by, scim, stran
   await page.getByLabel("Source").selectOption("SCIM");
   await by(page, "Search").click();
   await page.waitForURL((url) => url.search === "?source=SCIM");
-  assert.deepEqual(await names(), ["Nora Quist", "Oscar <i>Reed</i>"]);
+  const managed = await names();
+  assert.ok(managed.includes("Nora Quist") && managed.includes("Oscar <i>Reed</i>") && !managed.some((name) => /hana|kim/i.test(name)), managed.join());
   await page.getByLabel("Search").fill("REED");
   await page.keyboard.press("Enter");
   await page.waitForURL((url) => url.searchParams.get("q") === "REED");
@@ -47,7 +48,8 @@ export async function people({ page, complaints, confirm }, see, by, scim, stran
   await page.getByLabel("Second factor").selectOption("true");
   await by(page, "Search").click();
   await page.waitForURL((url) => url.search === "?factor=true");
-  assert.deepEqual(await names(), ["hana@example.com"]);
+  const enrolled = await names();
+  assert.ok(enrolled.some((name) => /hana/i.test(name)) && !enrolled.includes("Nora Quist"), enrolled.join());
 
   // Invite several people at once. Mail is not configured, so the page shows the links.
   await by(page, "Invite people").click();
@@ -102,6 +104,7 @@ export async function people({ page, complaints, confirm }, see, by, scim, stran
   await by(page, "Test").click();
   await shows("No SSO connection with a valid certificate covers the domain");
   await page.getByLabel("Signs in with").selectOption("PASSWORD");
+  await page.getByLabel("From the address").fill("127.0.0.1");
   await by(page, "Test").click();
   await shows("No rule refuses this sign-in.");
   await see(page, "person-test");

@@ -469,6 +469,50 @@ const walks = {
     await ivan.context.close();
   },
 
+  "an administrator changes the sign-in policy and previews whom it affects": async () => {
+    const { page, complaints, confirm } = await administrator();
+    const form = page.locator('[data-form="policy"]');
+    const impact = form.locator("[data-impact]");
+    await page.goto("/settings");
+    await page.getByRole("link", { name: "Sign-in", exact: true }).first().click();
+    await page.getByRole("heading", { name: "Sign-in", exact: true }).waitFor();
+    await see(page, "sign-in-policy");
+    await page.getByLabel("Require a second factor from everyone").check();
+    await impact.getByText("would have to enrol a second factor").waitFor();
+    await impact.getByRole("link", { name: "ivan@example.com" }).waitFor();
+    assert.equal(await impact.getByText("hana@example.com").count(), 0, "hana has a passkey");
+    await see(page, "sign-in-policy-impact");
+    await page.getByLabel("Single sign-on only").check();
+    await impact.getByText("This policy would lock out every administrator").waitFor();
+    await impact.getByText("You could not sign in again.").waitFor();
+    await see(page, "sign-in-policy-lockout");
+    await by(page, "Save policy").click();
+    await confirm();
+    await form.locator("[data-refused]").getByText("no SSO connection").waitFor();
+    await by(page, "Discard changes").click();
+    await page.getByLabel("Accept passkeys").uncheck();
+    await page.getByLabel("Accept codes").uncheck();
+    await form.locator("[data-refused]").waitFor();
+    await by(page, "Discard changes").click();
+    await page.getByLabel("After minutes without use").fill("60");
+    await page.getByLabel("Maximum lifetime in days").fill("90");
+    await page.getByLabel("Allow write:hcm").uncheck();
+    await impact.getByText("No one is locked out, and no one has to enrol a factor.").waitFor();
+    // The refused request did not consume the step-up.
+    await by(page, "Save policy").click();
+    await page.getByText("Policy saved.").waitFor();
+    await page.reload();
+    assert.equal(await page.getByLabel("Maximum lifetime in days").inputValue(), "90");
+    assert.equal(await page.getByLabel("Allow write:hcm").isChecked(), false);
+    await page.getByLabel("After minutes without use").fill("720");
+    await page.getByLabel("Maximum lifetime in days").fill("");
+    await page.getByLabel("Allow write:hcm").check();
+    await by(page, "Save policy").click();
+    await confirm();
+    await page.getByText("Policy saved.").waitFor();
+    assert.deepEqual(complaints, []);
+  },
+
   "an administrator changes the attestation policy and previews which passkeys it refuses": async () => {
     const { page, complaints, confirm } = await administrator();
     await page.getByRole("link", { name: "Authenticators" }).click();
@@ -528,50 +572,6 @@ const walks = {
 
   "an administrator adds an SSO connection, and a user signs in with it": async () => {
     await sso(await administrator(), see, by, () => somebody(browser, base), signIn);
-  },
-
-  "an administrator changes the sign-in policy and previews whom it affects": async () => {
-    const { page, complaints, confirm } = await administrator();
-    const form = page.locator('[data-form="policy"]');
-    const impact = form.locator("[data-impact]");
-    await page.goto("/settings");
-    await page.getByRole("link", { name: "Sign-in", exact: true }).first().click();
-    await page.getByRole("heading", { name: "Sign-in", exact: true }).waitFor();
-    await see(page, "sign-in-policy");
-    await page.getByLabel("Require a second factor from everyone").check();
-    await impact.getByText("would have to enrol a second factor").waitFor();
-    await impact.getByRole("link", { name: "ivan@example.com" }).waitFor();
-    assert.equal(await impact.getByText("hana@example.com").count(), 0, "hana has a passkey");
-    await see(page, "sign-in-policy-impact");
-    await page.getByLabel("Single sign-on only").check();
-    await impact.getByText("This policy would lock out every administrator").waitFor();
-    await impact.getByText("You could not sign in again.").waitFor();
-    await see(page, "sign-in-policy-lockout");
-    await by(page, "Save policy").click();
-    await confirm();
-    await form.locator("[data-refused]").getByText("no SSO connection").waitFor();
-    await by(page, "Discard changes").click();
-    await page.getByLabel("Accept passkeys").uncheck();
-    await page.getByLabel("Accept codes").uncheck();
-    await form.locator("[data-refused]").waitFor();
-    await by(page, "Discard changes").click();
-    await page.getByLabel("After minutes without use").fill("60");
-    await page.getByLabel("Maximum lifetime in days").fill("90");
-    await page.getByLabel("Allow write:hcm").uncheck();
-    await impact.getByText("No one is locked out, and no one has to enrol a factor.").waitFor();
-    // The refused request did not consume the step-up.
-    await by(page, "Save policy").click();
-    await page.getByText("Policy saved.").waitFor();
-    await page.reload();
-    assert.equal(await page.getByLabel("Maximum lifetime in days").inputValue(), "90");
-    assert.equal(await page.getByLabel("Allow write:hcm").isChecked(), false);
-    await page.getByLabel("After minutes without use").fill("720");
-    await page.getByLabel("Maximum lifetime in days").fill("");
-    await page.getByLabel("Allow write:hcm").check();
-    await by(page, "Save policy").click();
-    await confirm();
-    await page.getByText("Policy saved.").waitFor();
-    assert.deepEqual(complaints, []);
   },
 
   "an administrator connects a directory over SCIM": async () => {
