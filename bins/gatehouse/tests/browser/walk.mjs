@@ -574,52 +574,6 @@ const walks = {
     await sso(await administrator(), see, by, () => somebody(browser, base), signIn);
   },
 
-  "an administrator connects a directory over SCIM": async () => {
-    const { page, complaints, confirm } = await administrator();
-    await page.goto("/settings/sso");
-    await page.getByRole("link", { name: "SCIM provisioning" }).click();
-    await at(page, "/settings/scim");
-    await by(page, "Add token").click();
-    await page.locator("#scim-name").fill("Okta");
-    await see(page, "scim-new");
-    await by(page, "Create token").click();
-    await confirm();
-    await page.getByText("Your new SCIM token").waitFor();
-    const token = await page.locator("[data-token]").textContent();
-    await see(page, "scim-token");
-    await by(page, "Done").click();
-    const row = page.locator('[data-part="tokens"] li').filter({ hasText: "Okta" });
-    await row.getByText("waiting for the first request").waitFor();
-    await by(page, "Copy SCIM connector base URL").click();
-    const endpoint = await page.evaluate(() => navigator.clipboard.readText());
-    // The first requests of Okta: it looks the user up, then creates it. The page shows them without a reload.
-    const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/scim+json" };
-    const found = await fetch(`${endpoint}/Users?${new URLSearchParams({ filter: 'userName eq "okta@works.example"', startIndex: 1, count: 100 })}`, { headers });
-    assert.equal((await found.json()).totalResults, 0);
-    await row.getByText("last request").waitFor();
-    const create = () => fetch(`${endpoint}/Users`, { method: "POST", headers, body: JSON.stringify({ userName: "okta@works.example", externalId: "00u1", active: true }) });
-    assert.equal((await create()).status, 201);
-    assert.equal((await create()).status, 409);
-    await page.locator('[data-part="changes"]').getByText("A user was created.").first().waitFor();
-    await see(page, "scim");
-    await page.getByRole("radio", { name: "Microsoft Entra ID" }).check();
-    await page.getByText("Tenant URL").waitFor();
-    await see(page, "scim-entra");
-    await row.getByRole("button", { name: "Rotate Okta" }).click();
-    await page.getByText("Both work until then.").waitFor();
-    assert.equal(await page.locator("#scim-name").inputValue(), "Okta");
-    await page.keyboard.press("Escape");
-    await row.getByRole("button", { name: "Revoke Okta" }).click();
-    await by(page.locator("#sure"), "Revoke").click();
-    await row.waitFor({ state: "detached" });
-    assert.equal((await create()).status, 401);
-    assert.deepEqual(complaints, []);
-  },
-
-  "an administrator manages people": async () => {
-    await people(await administrator(), see, by, facts.scim, () => somebody(browser, base));
-  },
-
   "an administrator sees the state of the organization": async () => {
     const { page, complaints } = await administrator();
     await page.goto("/settings");
@@ -860,7 +814,52 @@ const walks = {
     await see(page, "audit-log-export");
     await page.unrouteAll();
     assert.deepEqual(complaints, []);
-    await page.context().close();
+  },
+
+  "an administrator connects a directory over SCIM": async () => {
+    const { page, complaints, confirm } = await administrator();
+    await page.goto("/settings/sso");
+    await page.getByRole("link", { name: "SCIM provisioning" }).click();
+    await at(page, "/settings/scim");
+    await by(page, "Add token").click();
+    await page.locator("#scim-name").fill("Okta");
+    await see(page, "scim-new");
+    await by(page, "Create token").click();
+    await confirm();
+    await page.getByText("Your new SCIM token").waitFor();
+    const token = await page.locator("[data-token]").textContent();
+    await see(page, "scim-token");
+    await by(page, "Done").click();
+    const row = page.locator('[data-part="tokens"] li').filter({ hasText: "Okta" });
+    await row.getByText("waiting for the first request").waitFor();
+    await by(page, "Copy SCIM connector base URL").click();
+    const endpoint = await page.evaluate(() => navigator.clipboard.readText());
+    // The first requests of Okta: it looks the user up, then creates it. The page shows them without a reload.
+    const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/scim+json" };
+    const found = await fetch(`${endpoint}/Users?${new URLSearchParams({ filter: 'userName eq "okta@works.example"', startIndex: 1, count: 100 })}`, { headers });
+    assert.equal((await found.json()).totalResults, 0);
+    await row.getByText("last request").waitFor();
+    const create = () => fetch(`${endpoint}/Users`, { method: "POST", headers, body: JSON.stringify({ userName: "okta@works.example", externalId: "00u1", active: true }) });
+    assert.equal((await create()).status, 201);
+    assert.equal((await create()).status, 409);
+    await page.locator('[data-part="changes"]').getByText("A user was created.").first().waitFor();
+    await see(page, "scim");
+    await page.getByRole("radio", { name: "Microsoft Entra ID" }).check();
+    await page.getByText("Tenant URL").waitFor();
+    await see(page, "scim-entra");
+    await row.getByRole("button", { name: "Rotate Okta" }).click();
+    await page.getByText("Both work until then.").waitFor();
+    assert.equal(await page.locator("#scim-name").inputValue(), "Okta");
+    await page.keyboard.press("Escape");
+    await row.getByRole("button", { name: "Revoke Okta" }).click();
+    await by(page.locator("#sure"), "Revoke").click();
+    await row.waitFor({ state: "detached" });
+    assert.equal((await create()).status, 401);
+    assert.deepEqual(complaints, []);
+  },
+
+  "an administrator manages people": async () => {
+    await people(await administrator(), see, by, facts.scim, () => somebody(browser, base));
   },
 
   "redirects stay on this server, and errors have their own pages": async () => {
