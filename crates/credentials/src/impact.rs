@@ -1,4 +1,4 @@
-//! Previews whom a change of the sign-in policy affects.
+//! Previews which users a change of the sign-in policy affects.
 
 use kernel::UserId;
 use serde::Serialize;

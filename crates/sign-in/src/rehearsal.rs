@@ -6,12 +6,13 @@
 use std::net::IpAddr;
 
 use credentials::{Factor, FactorKind, FactorStore, SignInPolicy, SignInStore, attempts::MAX_WRONG_CODES};
-use directory::{Person, Role};
+use directory::Person;
 use kernel::StoreResult;
-use netpolicy::{Decision, NetworkPolicyStore, Policy, Surface};
+use netpolicy::NetworkPolicyStore;
 
 use crate::{
     factor::FactorName,
+    network,
     refusal::Refusal,
     state::{Requirements, State, Step, check_mode, next},
 };
@@ -66,11 +67,7 @@ where
     if let Some(refusal) = first_step(person, &policy, rehearsal, has_password, &kinds) {
         return Ok(Rehearsed::Refused(refusal));
     }
-    let settings = store.network_settings().await?;
-    let rules = store.network_rules().await?;
-    let verdict =
-        Policy::new(settings, &rules).decide(rehearsal.ip, Surface::SignIn, person.role == Role::Admin);
-    if verdict.decision != Decision::Allow {
+    if !network::allows(store, rehearsal.ip, person).await? {
         return Ok(Rehearsed::Refused(Refusal::NetworkBlocked));
     }
     let mut requirements = Requirements::of_policy(&policy, person.break_glass);
@@ -145,7 +142,7 @@ mod tests {
     use std::sync::Arc;
 
     use credentials::{FactorData, FactorId, SignInMode};
-    use directory::{NewPerson, create_person};
+    use directory::{NewPerson, Role, create_person};
     use kernel::{Actor, Ctx, ManualEnv, TenantId};
 
     use super::*;

@@ -1,4 +1,4 @@
-//! `POST /api/settings/sign-in-policy/impact`: previews whom a sign-in policy affects.
+//! `POST /api/settings/sign-in-policy/impact`: previews which users a sign-in policy affects.
 
 use actix_web::post;
 use credentials::{PasskeyUse, SignInImpact, SignInImpactCounter, SignInPolicy, SignInStore};
