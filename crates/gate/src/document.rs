@@ -1,14 +1,16 @@
 //! Responses with texts that change only with a release.
 
-use std::{io::Write, sync::OnceLock};
+use std::sync::OnceLock;
 
 use actix_web::{
     HttpRequest, HttpResponse,
-    http::header::{self, HeaderMap, HeaderValue},
+    http::header::{self, HeaderValue},
     web::Bytes,
 };
-use flate2::{Compression, write::GzEncoder};
+use flate2::Compression;
 use ring::digest;
+
+use crate::compression::{gzip, takes_gzip};
 
 /// A text with its ETag, for conditional requests.
 pub struct Document {
@@ -36,7 +38,7 @@ impl Document {
 
     fn gzip(&self) -> Option<&Encoded> {
         let compressed = || {
-            let bytes = compress(&self.plain.bytes).filter(|bytes| bytes.len() < self.plain.bytes.len())?;
+            let bytes = gzip(&self.plain.bytes, Compression::best())?;
             Some(Encoded { bytes: bytes.into(), etag: etag(&format!("{}-gzip", self.hash)) })
         };
         self.gzip.get_or_init(compressed).as_ref()
@@ -77,38 +79,9 @@ fn etag(tag: &str) -> HeaderValue {
     HeaderValue::try_from(format!("\"{tag}\"")).unwrap_or(HeaderValue::from_static("\"\""))
 }
 
-fn compress(text: &[u8]) -> Option<Vec<u8>> {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
-    encoder.write_all(text).ok()?;
-    encoder.finish().ok()
-}
-
-/// Returns whether `Accept-Encoding` contains gzip with a weight above 0 (RFC 9110, section 12.5.3).
-fn takes_gzip(headers: &HeaderMap) -> bool {
-    let lines = headers.get_all(header::ACCEPT_ENCODING).filter_map(|line| line.to_str().ok());
-    lines.flat_map(|line| line.split(',')).any(|coding| {
-        let mut parts = coding.split(';').map(str::trim);
-        let is_gzip = parts.next().is_some_and(|name| name.eq_ignore_ascii_case("gzip"));
-        let weight = parts.find_map(|part| part.strip_prefix("q=").or_else(|| part.strip_prefix("Q=")));
-        is_gzip && weight.is_none_or(|weight| weight.parse().is_ok_and(|weight: f32| weight > 0.0))
-    })
-}
-
 #[cfg(test)]
 mod tests {
-    use actix_web::test::TestRequest;
-
     use super::*;
-
-    #[test]
-    fn gzip_is_sent_only_if_accepted() {
-        let takes = |accepted: &str| {
-            let request = TestRequest::get().insert_header((header::ACCEPT_ENCODING, accepted));
-            takes_gzip(request.to_http_request().headers())
-        };
-        assert!(["gzip", "br, GZIP", "deflate, gzip;q=0.5", "gzip; q=1.0"].into_iter().all(takes));
-        assert!(!["", "br", "identity", "gzip;q=0", "gzip; q=0.000", "gzipped"].into_iter().any(takes));
-    }
 
     #[test]
     fn text_that_does_not_shrink_is_sent_uncompressed() {

@@ -11,6 +11,7 @@ pub mod access;
 pub mod bodies;
 pub mod body;
 pub mod caller;
+mod compression;
 pub mod connections;
 pub mod cookies;
 pub mod counters;

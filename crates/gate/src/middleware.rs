@@ -27,6 +27,7 @@ use tokio::time::timeout;
 use super::{
     access::{self, Gate, RequestOrigin},
     bodies::{BodyWith, Incoming},
+    compression,
     connections::InUse,
     errors::{Cause, Entry, Problem},
     operations::{self, Operation, OperationMode, RouteMatch},
@@ -109,7 +110,10 @@ pub(crate) async fn handle_request(
         let admitted = admit(&request, named, &pipeline, &gate, &arrival, &mut line.tenant).await;
         match admitted {
             Err(problem) => Ok(request.into_response(shape.answer(&problem))),
-            Ok(()) => next.call(request).await.map(ServiceResponse::map_into_boxed_body),
+            Ok(()) => next
+                .call(request)
+                .await
+                .map(|response| compression::compressed(response.map_into_boxed_body())),
         }
     };
     let mut answered = catch_failures(work).await.map_err(|problem| shape.answer(&problem));
