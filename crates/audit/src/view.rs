@@ -11,7 +11,7 @@ use crate::ListedEntry;
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[cfg_attr(feature = "openapi", schema(as = ShownActor))]
 struct ActorView {
-    /// `usr_…`, `sct_…`, or the name of an operator's command.
+    /// `usr_…`, `sct_…`, `sso_…`, or the name of an operator's command.
     id: String,
     /// `USER`, `SCIM`, `SYSTEM` or `SAML`.
     #[serde(rename = "type")]

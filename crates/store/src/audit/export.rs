@@ -6,7 +6,7 @@ use audit::{
     AuditQueryStore, Exported, Filter, ListedEntry, Position, Proof, Span,
     log::{Checkpoint, Nodes, inclusion},
 };
-use diesel::prelude::*;
+use diesel::{dsl::sql, prelude::*, sql_types::Text};
 use diesel_async::RunQueryDsl;
 use kernel::{StoreError, StoreResult};
 use tokio::{
@@ -17,7 +17,7 @@ use tokio::{
 use crate::{
     Tx,
     db::read,
-    schema::{scim_tokens, users},
+    schema::{saml_providers, scim_tokens, users},
 };
 
 /// Entries per statement if an index finds them.
@@ -321,6 +321,10 @@ impl Tx {
             let row =
                 scim_tokens::table.filter(scim_tokens::tenant_id.eq(&tenant)).filter(scim_tokens::id.eq(id));
             return read!(self, c => row.select(scim_tokens::name).first(c).await.optional());
+        }
+        if id.starts_with("sso_") {
+            let row = saml_providers::table.find((&tenant, id)).select(sql::<Text>("document ->> 'name'"));
+            return read!(self, c => row.first(c).await.optional());
         }
         let row = users::table.find((&tenant, id)).filter(users::deleted_at.is_null());
         read!(self, c => row.select(users::user_name).first(c).await.optional())

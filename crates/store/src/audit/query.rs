@@ -27,12 +27,14 @@ use crate::{
     scim_core::filter::SqlCondition,
 };
 
-/// The name of the actor: a user who is not deleted, or a SCIM token.
+/// The name of the actor: a user who is not deleted, a SCIM token, or an SSO connection.
 const ACTOR_NAME: &str = "COALESCE(\
     (SELECT users.user_name FROM users WHERE users.tenant_id = audit_entries.tenant_id \
      AND users.id = audit_entries.actor_id AND users.deleted_at IS NULL), \
     (SELECT scim_tokens.name FROM scim_tokens WHERE scim_tokens.tenant_id = audit_entries.tenant_id \
-     AND scim_tokens.id = audit_entries.actor_id))";
+     AND scim_tokens.id = audit_entries.actor_id), \
+    (SELECT saml_providers.document ->> 'name' FROM saml_providers \
+     WHERE saml_providers.tenant_id = audit_entries.tenant_id AND saml_providers.id = audit_entries.actor_id))";
 
 /// Counts entries in a time range, up to a limit. Answered by an index alone.
 const COUNT: &str = "SELECT count(*) AS count FROM (SELECT 1 FROM audit_entries \
