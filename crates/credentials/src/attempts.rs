@@ -97,6 +97,15 @@ pub fn other(what: &str, origin: &str) -> Vec<Limit> {
     vec![Limit { key: AttemptKey::of(&["other", what, origin]), most: 100, window: 5 * MINUTE }]
 }
 
+/// Limits for links by mail that anybody can ask for: 5 per hour and sign-in address, 20 in 5 minutes per client
+/// address.
+pub fn forgotten_password(email: &str, origin: &str) -> Vec<Limit> {
+    vec![
+        Limit { key: AttemptKey::of(&["forgotten password", origin]), most: 20, window: 5 * MINUTE },
+        Limit { key: AttemptKey::of(&["forgotten password of", email]), most: 5, window: 60 * MINUTE },
+    ]
+}
+
 /// Limit for starting single sign-on: 1,000 in 5 minutes per client address. It is high because an office shares one
 /// address and there is nothing to guess.
 pub fn federated(origin: &str) -> Vec<Limit> {

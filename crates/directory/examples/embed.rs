@@ -22,6 +22,18 @@ impl TenantStore for Directory {
         self.tenants.entry(tenant.slug.clone()).or_insert_with(|| tenant.clone());
         Ok(free)
     }
+
+    // This example has one tenant. A service returns the tenant of the unit of work.
+    async fn own_tenant(&mut self) -> StoreResult<Option<Tenant>> {
+        Ok(self.tenants.values().next().cloned())
+    }
+
+    async fn rename_tenant(&mut self, name: &str) -> StoreResult<()> {
+        if let Some(tenant) = self.tenants.values_mut().next() {
+            name.clone_into(&mut tenant.name);
+        }
+        Ok(())
+    }
 }
 
 #[async_trait]

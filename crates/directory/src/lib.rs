@@ -21,4 +21,4 @@ pub use people::{
     change_profile, create_person, delete_person, find_person,
 };
 pub use store::{LinkStore, PeopleStore, TenantStore};
-pub use tenant::{NewTenant, Tenant, Tier, create_tenant};
+pub use tenant::{NewTenant, Tenant, Tier, create_tenant, rename_tenant};

@@ -20,15 +20,23 @@ impl Message {
                 ("Set a new password", "An administrator has asked you to set a new password.")
             }
         };
-        let until = match kind.hours() {
-            1 => "one hour".to_owned(),
-            hours => format!("{hours} hours"),
-        };
+        let until = lifetime(kind);
         let text = format!(
             "{first}\n\nOpen this address to choose a password. It works once, within {until}:\n\n{address}\n\n\
              If you did not expect this, tell your administrator and do not open it.\n"
         );
         Self { subject, text }
+    }
+
+    /// Writes the message with a link that somebody asked for who forgot the password.
+    pub fn forgotten_password(kind: LinkKind, tenant: &str, address: &str) -> Self {
+        let until = lifetime(kind);
+        let text = format!(
+            "Somebody asked for a new password for your account at {tenant}.\n\nOpen this address to choose one. It \
+             works once, within {until}:\n\n{address}\n\nIf you did not ask for it, ignore this message. Your password \
+             stays as it is.\n"
+        );
+        Self { subject: "Choose a new password", text }
     }
 
     /// Writes the message that an administrator has removed the user's second factors.
@@ -37,6 +45,14 @@ impl Message {
                     everywhere. Set up a new second factor when you sign in next.\n\n\
                     If you did not expect this, tell your administrator.\n";
         Self { subject: "Your second factors were removed", text: text.to_owned() }
+    }
+}
+
+/// Writes how long a link works.
+fn lifetime(kind: LinkKind) -> String {
+    match kind.hours() {
+        1 => "one hour".to_owned(),
+        hours => format!("{hours} hours"),
     }
 }
 

@@ -14,6 +14,10 @@ use crate::{
 pub trait TenantStore: Send {
     /// Inserts a tenant. Returns `false` if the slug is taken.
     async fn insert_tenant(&mut self, tenant: &Tenant) -> StoreResult<bool>;
+    /// Returns the tenant.
+    async fn own_tenant(&mut self) -> StoreResult<Option<Tenant>>;
+    /// Sets the tenant's name.
+    async fn rename_tenant(&mut self, name: &str) -> StoreResult<()>;
 }
 
 /// Stores one tenant's people.

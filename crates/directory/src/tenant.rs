@@ -76,12 +76,33 @@ impl Tenant {
         if !(2..=63).contains(&slug.len()) || !slug.bytes().all(inner) || !edges {
             return Err(Error::Slug);
         }
-        let name = new.name.trim().to_owned();
-        if !(1..=200).contains(&name.chars().count()) || name.chars().any(char::is_control) {
-            return Err(Error::Name);
-        }
-        Ok(Self { id: TenantId::new(env), slug, name, tier: new.tier, created_at: env.now() })
+        Ok(Self {
+            id: TenantId::new(env),
+            slug,
+            name: checked_name(&new.name)?,
+            tier: new.tier,
+            created_at: env.now(),
+        })
     }
+}
+
+/// Trims a tenant's name and checks it.
+fn checked_name(name: &str) -> Result<String, Error> {
+    let name = name.trim();
+    let is_valid = (1..=200).contains(&name.chars().count()) && !name.chars().any(char::is_control);
+    if is_valid { Ok(name.to_owned()) } else { Err(Error::Name) }
+}
+
+/// Sets the tenant's name. Returns the tenant, and whether the name is another one than before.
+pub async fn rename_tenant(store: &mut dyn TenantStore, name: &str) -> Result<(Tenant, bool), Error> {
+    let name = checked_name(name)?;
+    let mut tenant = store.own_tenant().await?.ok_or(Error::NotFound)?;
+    let is_new = tenant.name != name;
+    if is_new {
+        store.rename_tenant(&name).await?;
+        tenant.name = name;
+    }
+    Ok((tenant, is_new))
 }
 
 /// Inserts a tenant.

@@ -7,12 +7,12 @@ use std::{
 
 use audit::{EntryKeys, log::CheckpointKeys};
 use data_encoding::{BASE32_NOPAD, BASE64URL_NOPAD};
-use kernel::{Env, MasterKeys, SealingKeys, Secret, SigningKeys, SystemEnv, TenantId};
+use kernel::{Env, MasterKeys, SealingKeys, Secret, SigningKeys, SystemEnv, TenantId, Timestamp};
 use ring::digest::{Context, SHA256};
 use saml_sp::{EmailDomain, KeyError, ProviderId, SealKey};
 use serde_json::{Map, Value};
 use sessions::{Claims, CookieKeys, CookieName, CookieSecret, NotASession};
-use sign_in::TotpKeys;
+use sign_in::{SetupKeys, TotpKeys};
 
 /// The keys for signing, sealing and verifying.
 pub struct Keys {
@@ -33,6 +33,7 @@ struct Current {
     totp: SealingKeys,
     saml: SealingKeys,
     domains: SigningKeys,
+    setups: SetupKeys,
     cookies: CookieKeys,
     checkpoints: Arc<CheckpointKeys>,
     entries: EntryKeys,
@@ -185,6 +186,16 @@ impl Keys {
         current.ids.iter().any(|key| current.domains.verify(key, &message, &tag))
     }
 
+    /// Returns a link that sets this server up; `None` without a master key.
+    pub fn setup_link(&self, base_url: &str, now: Timestamp) -> Option<String> {
+        self.current().setups.link(base_url, now)
+    }
+
+    /// Returns whether the token of a setup link was issued by this installation and has not expired.
+    pub fn accepts_setup(&self, token: &str, now: Timestamp) -> bool {
+        self.current().setups.accepts(token, now)
+    }
+
     /// Returns the keys for the MACs of audit entries. They are updated on rotation.
     pub fn entry_keys(&self) -> EntryKeys {
         self.entries.clone()
@@ -294,6 +305,7 @@ impl Current {
             totp: SealingKeys::derive(masters, "totp"),
             saml: SealingKeys::derive(masters, "saml"),
             domains: SigningKeys::derive(masters, "domain"),
+            setups: SetupKeys::derive(masters),
             cookies: CookieKeys::new(auth),
             checkpoints: Arc::new(CheckpointKeys::derive(masters)),
             entries: EntryKeys::derive(masters),

@@ -63,6 +63,7 @@ mod rehearsal;
 pub mod reset;
 mod second_factor;
 mod session;
+mod setup;
 pub mod sso;
 mod state;
 mod step_up;
@@ -87,6 +88,7 @@ pub use self::{
     rehearsal::{Rehearsal, Rehearsed, Way, rehearse},
     second_factor::{SecondFactor, continue_session, find_ticket, resume, with_second_factor},
     session::StartedSession,
+    setup::{LINK_HOURS as SETUP_LINK_HOURS, SetUp, SetUpError, SetupKeys, SetupStore, set_up},
     state::{Requirements, State, Step, check_mode, next},
     step_up::{SecondFactors, StepUpAnswer, audited},
     store::Storage,

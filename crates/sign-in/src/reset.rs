@@ -1,7 +1,7 @@
 //! Resets of passwords and factors, and the links that set a password.
 
 use audit::{
-    Audited, Event,
+    Audited, Event, Unaudited,
     events::{
         credentials::{FactorRemoved, PasswordResetStarted},
         sign_in::SessionsRevoked,
@@ -13,7 +13,12 @@ use kernel::{Ctx, StoreResult, UserId};
 use sessions::SessionStore;
 use tokens::{RawToken, TokenKind};
 
-use crate::{error::Error, pats, store::Storage};
+use crate::{
+    error::Error,
+    pats,
+    state::{Step, check_mode},
+    store::Storage,
+};
 
 /// Notices that the user sees at the next sign-in.
 const PASSWORD_RESET: &str = "PASSWORD_RESET";
@@ -77,6 +82,38 @@ pub async fn reset_password<S: Storage>(
     let revoked_tokens = revoked.len();
     events.extend(revoked);
     Ok(Audited::of_changes(PasswordReset { person, kind, link, revoked_tokens }, events))
+}
+
+/// The link for a user who forgot the password.
+pub struct ForgottenPassword {
+    /// The user.
+    pub person: Person,
+    /// A reset, or an invitation for a user who never had a password.
+    pub kind: LinkKind,
+    /// The link that sets a new password.
+    pub link: RawToken,
+}
+
+/// Issues a link for a user who forgot the password. Password, sessions and tokens stay valid until the link is
+/// redeemed, because anybody can ask for it. Returns `None` for a user who is disabled, has no address, or must use
+/// single sign-on.
+pub async fn forgotten_password<S: Storage>(
+    ctx: &Ctx,
+    store: &mut S,
+    user: &UserId,
+) -> Result<Audited<Option<ForgottenPassword>>, Error> {
+    let person = find_person(store, user).await?;
+    let mode = store.sign_in_policy().await?.sign_in_mode;
+    let is_open = check_mode(Step::Link, mode, person.break_glass).is_ok();
+    if !person.active || person.email.is_none() || !is_open {
+        return Ok(Audited::without(None, Unaudited::NothingChanged));
+    }
+    let had_one = store.password(user).await?.is_some()
+        || store.notices(user).await?.iter().any(|notice| notice == PASSWORD_RESET);
+    let kind = if had_one { LinkKind::Reset } else { LinkKind::Invitation };
+    let link = issue_link(ctx, store, &person, kind).await?;
+    let event = Event::new(user.as_str(), &PasswordResetStarted { sent: true });
+    Ok(Audited::new(Some(ForgottenPassword { person, kind, link }), event))
 }
 
 /// Removes a factor and returns its event.

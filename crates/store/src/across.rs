@@ -8,7 +8,7 @@ use tokens::{PatId, ScimTokenId};
 
 use crate::{
     conn::{Conn, on},
-    directory::tenants::TenantRow,
+    directory::tenants::{TenantRow, has_administrator},
     error::{corrupt, store_error},
     schema::{personal_access_tokens as pats, scim_tokens, tenants},
 };
@@ -35,6 +35,11 @@ impl Across {
         let read_only: bool =
             diesel::select(read_only).get_result(&mut *pg.object).await.map_err(store_error)?;
         if read_only { Err(StoreError::Unavailable("the database is read-only".into())) } else { Ok(()) }
+    }
+
+    /// Returns whether an administrator exists in any tenant, even a disabled one.
+    pub async fn has_administrator(&mut self) -> StoreResult<bool> {
+        has_administrator(&mut self.conn).await
     }
 
     /// Returns the tenant with this id.

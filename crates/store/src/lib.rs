@@ -50,7 +50,7 @@ pub use self::authentication::holder::Holder;
 pub use self::authentication::last_use::{CredentialType, LastUse};
 pub use self::authentication::recent_use::MAX_RECENT;
 pub use self::authentication::reread::{Credential, CredentialKey};
-pub use self::credentials::accounts::{Account, ForeignHolder};
+pub use self::credentials::accounts::{Account, AddressUser, ForeignHolder};
 pub use self::credentials::enrolled_passkeys::EnrolledPasskey;
 pub use self::directory::summaries::PersonSummary;
 pub use self::examine::{Examination, back_up_sqlite};

@@ -27,6 +27,7 @@ pub fn catalog() -> &'static Catalog {
 fn all() -> Catalog {
     Catalog::new()
         .with::<tenants::TenantCreated>()
+        .with::<tenants::TenantRenamed>()
         .with::<users::UserInvited>()
         .with::<users::UserCreated>()
         .with::<users::UserUpdated>()

@@ -1,6 +1,6 @@
 //! Tenants.
 
-use super::define::{BY_CLI, events};
+use super::define::{BY_CLI, BY_USER, events};
 
 events! {
     /// The operator created the tenant.
@@ -9,5 +9,10 @@ events! {
         slug: String = "acme".into(),
         /// `FREE`, `STANDARD` or `ENTERPRISE`.
         tier: &'static str = "STANDARD",
+    }
+    /// An administrator changed the tenant's name.
+    TenantRenamed = "ACCOUNT_TENANT_RENAMED" (("tenant", "ten_01jz0000000000000000000000"), BY_USER) {
+        /// The new name.
+        name: String = "Acme Ltd".into(),
     }
 }

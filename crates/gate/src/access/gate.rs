@@ -34,6 +34,11 @@ impl Gate {
         Ok(self.store.across(find).await?.map_or(Tier::Free, |tenant| tenant.tier))
     }
 
+    /// Returns whether the server has an administrator, so that its pages can offer the setup.
+    pub async fn has_administrator(&self) -> StoreResult<bool> {
+        self.store.across(async |across: &mut store::Across| across.has_administrator().await).await
+    }
+
     /// Creates the context of an operation of this request.
     pub(crate) fn ctx(&self, tenant: TenantId, actor: Actor, arrival: &RequestOrigin) -> Ctx {
         Ctx {

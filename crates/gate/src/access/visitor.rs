@@ -214,6 +214,13 @@ impl Visitor {
         record_in_background(self.gate.clone(), ctx, event);
     }
 
+    /// Runs `work` after the response. A shutdown waits for it.
+    pub fn in_background(mut self, work: impl AsyncFnOnce(Self) + 'static) {
+        self.slot = None;
+        let entering = self.gate.entering.clone();
+        actix_web::rt::spawn(entering.track_future(async move { work(self).await }));
+    }
+
     async fn run<T: Send + 'static, E: Failure>(
         &self,
         ctx: Ctx,

@@ -43,6 +43,17 @@ impl From<sign_in::Error> for Problem {
     }
 }
 
+impl From<sign_in::SetUpError> for Problem {
+    fn from(error: sign_in::SetUpError) -> Self {
+        match error {
+            sign_in::SetUpError::LinkInvalid => Self::new(Code::LinkInvalid, error.to_string()),
+            sign_in::SetUpError::Directory(error) => error.into(),
+            sign_in::SetUpError::SignIn(error) => error.into(),
+            sign_in::SetUpError::Store(error) => error.into(),
+        }
+    }
+}
+
 impl Problem {
     /// Creates the 403 of a sign-in that the network policy blocks, and counts it.
     pub fn sign_in_blocked() -> Self {

@@ -4,7 +4,7 @@ use chrono::NaiveDateTime;
 use credentials::{Salt, StoredPassword};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use kernel::{StoreResult, TenantId, Timestamp};
+use kernel::{StoreResult, TenantId, Timestamp, UserId};
 
 use crate::{
     Across, Credential,
@@ -46,6 +46,17 @@ impl Account {
     pub fn stored(&self) -> StoredPassword {
         StoredPassword { tenant: self.tenant.clone(), hash: self.password.clone() }
     }
+}
+
+/// A user with a given address.
+#[derive(Debug, Clone)]
+pub struct AddressUser {
+    /// The user's tenant.
+    pub tenant: TenantId,
+    /// The user.
+    pub user: UserId,
+    /// The tenant's name.
+    pub tenant_name: String,
 }
 
 /// The user of a token from another issuer.
@@ -135,6 +146,32 @@ impl Across {
         let query = password_salts::table.find(&address[..]).select(password_salts::salt);
         let salt: Option<Vec<u8>> = on!(&mut self.conn, c => query.first(c).await.optional())?;
         Ok((salt.map(|salt| salt_of(&salt)).transpose()?, accounts))
+    }
+
+    /// Returns the users with this address, in one tenant or in all.
+    pub async fn users_of_address(
+        &mut self,
+        email_key: &str,
+        tenant: Option<&TenantId>,
+    ) -> StoreResult<Vec<AddressUser>> {
+        let query = sign_in_names::table
+            .inner_join(tenants::table.on(tenants::id.eq(sign_in_names::tenant_id)))
+            .filter(sign_in_names::email_key.eq(email_key))
+            .filter(sign_in_names::tenant_id.ge(tenant.map_or("", TenantId::as_str)))
+            .filter(sign_in_names::tenant_id.le(tenant.map_or(MAX_TENANT_ID, TenantId::as_str)))
+            .order(sign_in_names::tenant_id)
+            .limit(MAX_ACCOUNTS);
+        let rows: Vec<(String, String, String)> = on!(&mut self.conn, c => query
+            .select((sign_in_names::tenant_id, sign_in_names::user_id, tenants::name))
+            .load(c).await)?;
+        let user = |(tenant, user, tenant_name): (String, String, String)| {
+            Ok(AddressUser {
+                tenant: tenant_id(&tenant)?,
+                user: user.parse().map_err(|error| corrupt("sign_in_names.user_id", error))?,
+                tenant_name,
+            })
+        };
+        rows.into_iter().map(user).collect()
     }
 
     /// Returns the session for a token of another issuer, revoked or not, and its tenant.
