@@ -130,6 +130,18 @@ impl BoundServer {
         server.serve(logs::closing, finish).await
     }
 
+    /// Returns a link that creates the first tenant and its administrator; `None` if an administrator exists or this
+    /// instance does not answer requests.
+    pub async fn setup_link(&self) -> kernel::StoreResult<Option<String>> {
+        if !self.role.answers()
+            || self.chores.store.across(async |across| across.has_administrator().await).await?
+        {
+            return Ok(None);
+        }
+        let Pipeline { keys, base_url, .. } = &**self.site.pipeline;
+        Ok(keys.setup_link(base_url, self.chores.env.now()))
+    }
+
     /// Tracks audit entries that are recorded after their response.
     pub fn pending_records(&self) -> TaskTracker {
         self.server.pending_records()
@@ -258,9 +270,10 @@ fn site(
 }
 
 /// Operations that the request pipeline treats differently from all others.
-const OPERATION_MODES: [(&str, OperationMode); 4] = [
+const OPERATION_MODES: [(&str, OperationMode); 5] = [
     ("/api/auth/sign-in", OperationMode::Queued),
     ("/api/auth/links/redeem", OperationMode::Queued),
+    ("/api/auth/setup", OperationMode::Queued),
     ("/api/saml/{providerId}/acs", OperationMode::CrossSite),
     ("/api/auth/sign-out", OperationMode::SignOut),
 ];

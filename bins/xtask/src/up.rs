@@ -1,14 +1,15 @@
 //! `cargo xtask up`: builds and starts a server with sample data.
 
 use std::{
-    fs::{File, OpenOptions},
-    io::{Read, Write},
+    fs::OpenOptions,
+    io::Write,
     os::unix::{fs::OpenOptionsExt, process::CommandExt},
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::Command,
 };
 
 use xtask::{
+    server::member,
     sh::{self, Result, cargo},
     system,
 };
@@ -18,9 +19,8 @@ const ADDRESS: &str = "127.0.0.1:8080";
 const BASE: &str = "http://localhost:8080";
 /// File with the SCIM token of the demo tenant, in the data directory.
 const TOKEN: &str = "demo-scim-token";
-/// Administrator of the demo tenant, and the file with the password.
+/// Administrator of the demo tenant.
 const ADMINISTRATOR: &str = "admin@demo.example";
-const PASSWORD: &str = "demo-password";
 
 pub(crate) fn run() -> Result<()> {
     system::install(&system::BUILD)?;
@@ -31,33 +31,30 @@ pub(crate) fn run() -> Result<()> {
 
     println!("Migrating the database {} …", place.data.join("gatehouse.db").display());
     sh::output(&mut place.gatehouse(&["migrate"]))?;
-    let (token, password) = (place.data.join(TOKEN), place.data.join(PASSWORD));
+    let token = place.data.join(TOKEN);
     if !token.exists() {
         println!("Creating the tenant demo with a SCIM token …");
         place.create_tenant(&token)?;
     }
-    if !password.exists() {
-        println!("Creating the administrator {ADMINISTRATOR} …");
-        place.create_administrator(&password)?;
-    }
+    let sign_in = match place.link()? {
+        Some(link) => format!(
+            "Sign in         {link}\n                as {ADMINISTRATOR}; the link works once, for three days"
+        ),
+        None => format!("Sign in         {BASE} as {ADMINISTRATOR}"),
+    };
     println!(
-        "\nSign in         {BASE} as {ADMINISTRATOR}, password in {}\
-         \nAPI reference   {BASE}/developers\
+        "\nAPI reference   {BASE}/developers\
          \nData            {}\
          \nSCIM token      {}\
          \nPress Ctrl-C to stop.\
-         \n\nList the users of the tenant demo:\n\n  curl -H \"Authorization: Bearer $(cat {})\" http://{ADDRESS}/api/scim/v2/Users\n",
-        password.display(),
+         \n\nList the users of the tenant demo:\n\n  curl -H \"Authorization: Bearer $(cat {})\" http://{ADDRESS}/api/scim/v2/Users\n\n{sign_in}\n",
         place.data.display(),
         token.display(),
         token.display(),
     );
     // This process becomes the server, which then handles Ctrl-C and sets the exit code.
     let mut serve = place.gatehouse(&["serve"]);
-    serve
-        .env("GATEHOUSE_BIND", ADDRESS)
-        .env("GATEHOUSE_BASE_URL", BASE)
-        .env("GATEHOUSE_LOG_FORMAT", "pretty");
+    serve.env("GATEHOUSE_BIND", ADDRESS).env("GATEHOUSE_LOG_FORMAT", "pretty");
     Err(format!("cannot start the server: {}", serve.exec()))
 }
 
@@ -70,7 +67,11 @@ struct Place {
 impl Place {
     fn gatehouse(&self, words: &[&str]) -> Command {
         let mut command = Command::new(&self.program);
-        command.args(words).current_dir(&self.root).env("GATEHOUSE_DATA_DIR", &self.data);
+        command
+            .args(words)
+            .current_dir(&self.root)
+            .env("GATEHOUSE_DATA_DIR", &self.data)
+            .env("GATEHOUSE_BASE_URL", BASE);
         command
     }
 
@@ -88,32 +89,20 @@ impl Place {
         keep(token, raw)
     }
 
-    /// Creates the administrator with a random password.
-    fn create_administrator(&self, kept: &Path) -> Result<()> {
-        let mut bytes = [0; 16];
-        let random = File::open("/dev/urandom").and_then(|mut random| random.read_exact(&mut bytes));
-        random.map_err(|error| error.to_string())?;
-        let password = format!("{:032x}", u128::from_ne_bytes(bytes));
-        keep(kept, &password)?;
-        let words = [
-            "user",
-            "create",
-            "--tenant",
-            "demo",
-            "--email",
-            ADMINISTRATOR,
-            "--role",
-            "ADMIN",
-            "--password-stdin",
-        ];
-        let mut create = self.gatehouse(&words);
-        let mut process = create.stdin(Stdio::piped()).stdout(Stdio::null()).spawn();
-        let process = process.as_mut().map_err(|error| error.to_string())?;
-        let input = process.stdin.take().ok_or("no standard input")?;
-        writeln!(&input, "{password}").map_err(|error| error.to_string())?;
-        drop(input);
-        let status = process.wait().map_err(|error| error.to_string())?;
-        if status.success() { Ok(()) } else { Err(format!("user create: {status}")) }
+    /// Returns a link that signs the administrator in, unless it was used in an earlier run. Creates the administrator if
+    /// missing.
+    fn link(&self) -> Result<Option<String>> {
+        let selected = ["--tenant", "demo", "--email", ADMINISTRATOR];
+        let run =
+            |words: &[&str]| sh::output(&mut self.gatehouse(&[words, &selected[..], &["--json"]].concat()));
+        let shown = run(&["user", "show"]);
+        if shown.is_err() {
+            println!("Creating the administrator {ADMINISTRATOR} …");
+            run(&["user", "create", "--role", "ADMIN"])?;
+        } else if shown.is_ok_and(|shown| shown.contains("\"hasPassword\":true")) {
+            return Ok(None);
+        }
+        member(&run(&["user", "reset"])?, "link").map(Some)
     }
 }
 

@@ -1,4 +1,4 @@
-// Enrolment of a second factor that the organization requires. Then shows recovery codes and continues.
+// Enrolment of a second factor after a sign-in. Then shows recovery codes and continues.
 
 import { onEnrolled, showCodes } from "./factors.js";
 import { $ } from "./page.js";

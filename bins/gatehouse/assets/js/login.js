@@ -15,6 +15,8 @@ const notices = {
 const others = { WEBAUTHN: "Use a passkey instead", TOTP: "Use an authenticator app instead", RECOVERY_CODE: "Use a recovery code instead" };
 const link = new URLSearchParams(location.hash.slice(1)).get("link");
 
+// Where the sign-in leads. After a link, through the offer of a second factor for users without one.
+let place = next;
 let ticket;
 let options;
 
@@ -25,8 +27,8 @@ function show(step) {
 }
 
 /** Leaves the page. Never resolves, so that buttons stay busy until the page is gone. */
-function go(place) {
-  location.replace(place);
+function go(where) {
+  location.replace(where);
   return new Promise(() => {});
 }
 
@@ -36,7 +38,7 @@ function follow(answer) {
   for (const form of $$("form", gate)) form.reset();
   switch (answer.status) {
     case "SIGNED_IN":
-      if (!answer.notice) return go(next);
+      if (!answer.notice) return go(place);
       $("[data-notice]").textContent = notices[answer.notice] ?? answer.notice;
       return show("notice");
     case "ENROLMENT_REQUIRED":
@@ -130,7 +132,21 @@ onSend("WEBAUTHN", async () => {
 onSend("link", async (fields) => {
   const answer = await call("POST", "/api/auth/links/redeem", { token: link, password: fields.get("password") });
   history.replaceState(null, "", location.pathname + location.search);
+  place = `/auth/enrol?${new URLSearchParams({ offer: "", next })}`;
   await follow(answer);
+});
+
+onAct("forgot", () => {
+  stop();
+  $("#forgot-email").value = $("#email").value;
+  show("forgot");
+});
+
+onSend("forgot", async (fields) => {
+  const email = fields.get("email").trim();
+  await call("POST", "/api/auth/forgotten-password", { email, ...(tenant && { tenant }) });
+  $("[data-sent-to]").textContent = email;
+  show("sent");
 });
 
 onAct("again", () => again());

@@ -45,7 +45,7 @@ onAct("revoke-token", async (button) => {
 });
 
 /** Milliseconds before the next look after one that failed. */
-const PAUSE = 60_000;
+const PAUSE = 15_000;
 
 /** Shows new requests while nothing else happens on the page. */
 async function watch() {

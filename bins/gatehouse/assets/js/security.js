@@ -73,6 +73,11 @@ onAct("end-session", async (button) => {
   say("Session ended.");
 });
 
+onAct("end-others", async () => {
+  sure("Sign out everywhere else?", "Ends your sessions in all other browsers and apps. This one stays.", "Sign out", () =>
+    ask("POST", "/api/me/sessions/revoke-others"));
+});
+
 // Tokens.
 
 onAct("new-token", async () => {

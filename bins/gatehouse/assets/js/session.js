@@ -75,5 +75,6 @@ export function keepAlive() {
 
 onAct("sign-out", async () => {
   await mine("POST", "/api/auth/sign-out");
+  localStorage.removeItem("gatehouse.organizations");
   location.assign("/auth/login?reason=SIGNED_OUT");
 });

@@ -1,6 +1,6 @@
 //! The API description and the event catalog, built once at startup.
 
-use std::sync::OnceLock;
+use std::{collections::HashMap, sync::OnceLock};
 
 use serde_json::{Value, json};
 
@@ -14,8 +14,8 @@ pub(crate) struct Documents {
     pub(crate) openapi: Document,
     pub(crate) events: Document,
     spec_version: String,
-    /// The page that shows them, built on its first request.
-    pub(crate) reference: OnceLock<Document>,
+    /// The pages that show them by path, built for the first request.
+    pub(crate) reference: OnceLock<HashMap<String, Document>>,
 }
 
 impl Documents {

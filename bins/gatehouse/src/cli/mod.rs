@@ -16,6 +16,7 @@ mod reference;
 mod report;
 mod saml;
 mod serve;
+mod setup;
 mod tenants;
 mod tokens;
 mod users;
@@ -58,6 +59,9 @@ enum Command {
     /// Migrate the database to the current schema
     #[command(after_help = "Example:\n  gatehouse migrate")]
     Migrate,
+    /// Print a link that creates the first tenant and its administrator in a browser
+    #[command(after_help = "Example:\n  gatehouse setup")]
+    Setup,
     /// Manage tenants
     #[command(subcommand)]
     Tenant(tenants::Command),
@@ -166,6 +170,10 @@ async fn run(cli: Cli) -> Result<Option<Report>> {
         Command::Man { directory } => manual::write(command(), &directory)?,
         Command::Config(command) => inspect::run(&command, &mut raw)?,
         Command::Migrate => migrate(&raw.settings()?).await?,
+        Command::Setup => {
+            let office = Operator::open(&mut raw, env).await?;
+            setup::run(&office, &raw.settings()?).await?
+        }
         Command::Tenant(command) => tenants::run(command, &Operator::open(&mut raw, env).await?).await?,
         Command::User(command) => {
             let office = Operator::open(&mut raw, env).await?;

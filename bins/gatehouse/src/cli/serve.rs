@@ -5,7 +5,7 @@ use std::{io::Write, path::Path, sync::Arc};
 use kernel::Env;
 use store::{DatabaseUrl, Store};
 
-use super::{operator::make_data_dir, report::Result};
+use super::{operator::make_data_dir, report::Result, setup};
 use crate::{config::Raw, key_files, secrets, server};
 use gate::logs;
 
@@ -56,6 +56,10 @@ pub(crate) async fn run(
     let bound = server::bind(&settings, parts).map_err(|error| format!("bind {}: {error}", settings.bind))?;
     println!("listening on {}://{}", bound.scheme, bound.address);
     std::io::stdout().flush()?;
+    if let Some(link) = bound.setup_link().await? {
+        // A program that waited for the address may have closed its end.
+        let _closed = writeln!(std::io::stdout(), "{}", setup::lines(&link));
+    }
     bound.serve().await?;
     tracing::info!("stopped");
     Ok(())

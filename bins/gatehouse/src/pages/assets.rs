@@ -1,7 +1,10 @@
 //! Styles, modules and images, embedded in the binary so that they match its version. Their URLs contain a hash of all
 //! of them, so browsers cache them for ever and a page never mixes the assets of two versions.
 
-use std::{collections::HashMap, sync::LazyLock};
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::LazyLock,
+};
 
 use actix_web::{HttpRequest, HttpResponse, get, web};
 use gate::{document::Document, errors::Problem, shape::AreaProblem};
@@ -45,6 +48,33 @@ pub(crate) fn root() -> &'static str {
     &ROOT
 }
 
+/// The modules that each module imports, directly or through others.
+static IMPORTS: LazyLock<HashMap<String, BTreeSet<String>>> = LazyLock::new(|| {
+    let modules = Assets::iter().filter_map(|path| path.strip_prefix("js/").map(str::to_owned));
+    let closure = |module: String| {
+        let (mut found, mut left) = (BTreeSet::new(), vec![module.clone()]);
+        while let Some(next) = left.pop() {
+            left.extend(direct_imports(&next).into_iter().filter(|import| found.insert(import.clone())));
+        }
+        (module, found)
+    };
+    modules.map(closure).collect()
+});
+
+/// Returns the modules that a module imports when it is loaded.
+fn direct_imports(module: &str) -> Vec<String> {
+    let text = Assets::get(&format!("js/{module}")).map(|file| file.data).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let name = |rest: &str| rest.split('"').next().map(str::to_owned);
+    text.split("from \"./").skip(1).filter_map(name).collect()
+}
+
+/// Returns the modules that a page's module imports, directly or through others. A page names them all, so that browsers
+/// load them at once instead of one after the other.
+pub(crate) fn imports(module: &str) -> impl Iterator<Item = &'static str> {
+    IMPORTS.get(module).into_iter().flatten().map(String::as_str)
+}
+
 /// Serves an asset. Another version's page, as during an upgrade, gets this version's asset without caching it.
 #[get("/assets/{version}/{file}")]
 pub(crate) async fn asset(
@@ -64,5 +94,14 @@ mod tests {
     #[test]
     fn every_file_has_a_media_type_and_a_name_of_its_own() {
         assert_eq!(DOCUMENTS.len(), Assets::iter().count());
+    }
+
+    #[test]
+    fn imports_include_those_of_imports() {
+        let found: Vec<_> = imports("security.js").collect();
+        assert!(found.contains(&"session.js"), "direct: {found:?}");
+        assert!(found.contains(&"stepup.js"), "through session.js: {found:?}");
+        let all: BTreeSet<_> = IMPORTS.values().flatten().collect();
+        assert!(all.len() > 20 && all.iter().all(|name| DOCUMENTS.contains_key(*name)), "{all:?}");
     }
 }

@@ -1,15 +1,15 @@
-//! `/auth/enrol`: enrolment of a second factor at sign-in, if the tenant requires one.
+//! `/auth/enrol`: enrolment of a second factor at sign-in. With `offer`, users may skip it unless the tenant requires one.
 
 use actix_web::{HttpResponse, get, http::header};
 use askama::Template;
-use credentials::FactorKind;
+use credentials::{Factor, FactorKind, FactorStore};
 use kernel::Ctx;
 use sessions::Standing;
 use store::Tx;
 
 use super::{frame::PageFrame, frame::SignedInUser, frame::draw, next};
 use crate::api::{Answer, Call, query::query};
-use gate::{permissions::SigningIn, shape::AreaProblem};
+use gate::{errors::Problem, permissions::SigningIn, shape::AreaProblem};
 
 pub(crate) const PATH: &str = "/auth/enrol";
 
@@ -19,6 +19,8 @@ struct Page<'a> {
     shell: PageFrame<'a>,
     next: String,
     account: String,
+    /// Whether the tenant requires a factor before the session may do anything else.
+    is_owed: bool,
     takes_passkeys: bool,
     takes_apps: bool,
 }
@@ -32,22 +34,29 @@ pub(crate) async fn enrol(call: Call<SigningIn>) -> Result<HttpResponse, AreaPro
 async fn drawn(call: &Call<SigningIn>) -> Answer {
     let next = next::local(&call.site.pipeline.base_url, query(&call.request, "next").as_deref());
     let session = &call.caller().session;
-    if session.standing == Standing::Full {
+    let is_owed = session.standing != Standing::Full;
+    let user = session.user.clone();
+    let find = async move |_: &Ctx, tx: &mut Tx| {
+        let has_factor = tx.factors(&user).await?.iter().any(Factor::is_verified);
+        Ok::<_, Problem>((directory::find_person(tx, &user).await?, has_factor))
+    };
+    let (person, has_factor) = call.read(find).await?;
+    let is_offered = query(&call.request, "offer").is_some() && !has_factor;
+    if !is_owed && !is_offered {
         // The session needs no enrolment (any more).
         return Ok(HttpResponse::SeeOther().insert_header((header::LOCATION, next)).finish());
     }
-    let user = session.user.clone();
-    let find = async move |_: &Ctx, tx: &mut Tx| directory::find_person(tx, &user).await;
-    let person = call.read(find).await?;
     let tenant = call.own_tenant().await?;
     let mfa = &call.caller().holder.policy.mfa;
-    let mut shell = PageFrame::new(&call.site, "Set up a second factor", "enrol.js");
+    let title = if is_owed { "Set up a second factor" } else { "Protect your account" };
+    let mut shell = PageFrame::new(&call.site, title, "enrol.js");
     shell.person = Some(SignedInUser::of(&person, &tenant, &call.caller().session.id));
     draw(&Page {
         shell,
         next,
         account: person.account().to_owned(),
-        takes_passkeys: mfa.accepts(FactorKind::Webauthn),
+        is_owed,
+        takes_passkeys: call.site.auth.passkeys_work() && mfa.accepts(FactorKind::Webauthn),
         takes_apps: mfa.accepts(FactorKind::Totp),
     })
 }

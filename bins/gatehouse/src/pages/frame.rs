@@ -31,6 +31,8 @@ pub(crate) struct PageFrame<'a> {
 pub(crate) struct SignedInUser {
     pub(crate) name: String,
     pub(crate) tenant: String,
+    /// Slug of the tenant.
+    pub(crate) slug: String,
     /// Whether the user is an administrator.
     pub(crate) admin: bool,
     /// ID of the session for which the page was rendered. An open page detects when it changes.
@@ -41,7 +43,13 @@ impl SignedInUser {
     pub(crate) fn of(person: &directory::Person, tenant: &directory::Tenant, session: &SessionId) -> Self {
         let name = person.display_name.clone().unwrap_or_else(|| person.account().to_owned());
         let admin = person.role == Role::Admin;
-        Self { name, tenant: tenant.name.clone(), admin, session: session.to_string() }
+        Self {
+            name,
+            tenant: tenant.name.clone(),
+            slug: tenant.slug.clone(),
+            admin,
+            session: session.to_string(),
+        }
     }
 }
 

@@ -13,6 +13,8 @@ struct Page<'a> {
     shell: PageFrame<'a>,
     next: String,
     tenant: Option<String>,
+    /// Whether the server can mail links to users who forgot their password.
+    has_mail: bool,
     /// Explains why the user was redirected to this page.
     reason: Option<&'static str>,
     /// How to continue a sign-in that needs a second factor: with the current session (`continue`), or with the
@@ -58,6 +60,7 @@ pub(crate) async fn login(site: web::Data<Site>, request: HttpRequest) -> Result
         shell: PageFrame::new(&site, "Sign in", "login.js"),
         next: super::next::place_after(&site, asked("next").as_deref()),
         tenant: asked("tenant").filter(|tenant| is_name(tenant)),
+        has_mail: site.mail.is_some(),
         reason: asked("reason").as_deref().and_then(reason),
         goes_on: ["continue", "resume"].into_iter().find(|how| asked(how).is_some()),
     };

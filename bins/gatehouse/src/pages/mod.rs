@@ -19,20 +19,30 @@ mod saml_post;
 mod saml_refused;
 mod scim;
 mod security;
+mod setup;
 mod sign_in;
 mod sso;
 mod times;
 mod webhooks;
 
 use actix_web::{
-    get,
-    web::{Redirect, ServiceConfig},
+    HttpRequest, get,
+    web::{self, Redirect, ServiceConfig},
 };
+use gate::{access::Gate, shape::AreaProblem};
 
 pub(crate) use self::{refusal::problem_page, saml_post::saml_post, saml_refused::saml_refused};
 
 /// Public pages, for the table of operations.
-pub(crate) const OPEN: [&str; 4] = ["/", "/developers", "/assets/{version}/{file}", "/auth/login"];
+pub(crate) const OPEN: [&str; 7] = [
+    "/",
+    setup::PATH,
+    developers::PATHS[0],
+    developers::PATHS[1],
+    developers::PATHS[2],
+    "/assets/{version}/{file}",
+    "/auth/login",
+];
 /// Pages that require a session.
 pub(crate) const SIGNED_IN: [&str; 12] = [
     scim::PATH,
@@ -52,9 +62,12 @@ pub(crate) const SIGNED_IN: [&str; 12] = [
 pub(crate) fn routes(config: &mut ServiceConfig) {
     config
         .service(home)
-        .service(developers::developers)
+        .service(developers::start_page)
+        .service(developers::section_page)
+        .service(developers::schema_page)
         .service(assets::asset)
         .service(login::login)
+        .service(setup::setup)
         .service(enrol::enrol)
         .service(security::security)
         .service(overview::overview)
@@ -69,10 +82,13 @@ pub(crate) fn routes(config: &mut ServiceConfig) {
         .service(audit_log::audit_log);
 }
 
-/// Redirects from the start page.
+/// Redirects from the start page: to the setup of a new server, or to the user's own page.
 #[get("/")]
-async fn home() -> Redirect {
-    Redirect::to(security::PATH).see_other()
+async fn home(gate: web::Data<Gate>, request: HttpRequest) -> Result<Redirect, AreaProblem> {
+    let found = gate.has_administrator().await;
+    let is_set_up = found.map_err(|error| AreaProblem::of(&request, error.into()))?;
+    let place = if is_set_up { security::PATH } else { setup::PATH };
+    Ok(Redirect::to(place).see_other())
 }
 
 /// Paths and titles of the sections in the sidebar.

@@ -67,6 +67,7 @@ export async function people({ page, complaints, confirm }, see, by, scim, stran
   await other.page.goto(invitation);
   await other.page.getByLabel("New password", { exact: true }).fill("seven quiet brown owls");
   await by(other.page, "Set password and sign in").click();
+  await other.page.getByRole("link", { name: "Not now" }).click();
   await other.page.waitForURL((url) => url.pathname === "/account/security");
   await other.page.goto("/settings/people");
   await other.page.getByRole("heading", { name: "You don't have access to this page" }).waitFor();

@@ -296,11 +296,16 @@ pub(crate) fn body(operation: &Operation) -> Option<Value> {
         "replace_group" => Some(json!({ "displayName": "Looms" })),
         "patch_group" => Some(json!({ "Operations": [{ "op": "remove", "path": "externalId" }] })),
         "sign_in" => Some(json!({ "email": "nobody@example.com", "password": "x" })),
-        "sign_in_providers" => Some(json!({ "email": "nobody@example.com" })),
+        "sign_in_providers" | "forgotten_password" => Some(json!({ "email": "nobody@example.com" })),
         "choose_tenant" => Some(json!({ "ticket": "tkt_x", "tenant": "acme" })),
         "verify_factor" => Some(json!({ "ticket": "tkt_x", "factor": "TOTP", "code": "000000" })),
         "finish_passkey_sign_in" | "verify_passkey" => Some(json!({ "challengeId": "x", "credential": {} })),
         "redeem_link" => Some(json!({ "token": "lnk_x", "password": "a password of some length" })),
+        "set_up" => Some(json!({
+            "token": "1.0.x", "name": "Acme", "slug": "acme", "email": "ada@example.com",
+            "password": "a password of some length",
+        })),
+        "rename_tenant" => Some(json!({ "name": "Acme Ltd" })),
         "patch_me" => Some(json!({ "displayName": "Augusta" })),
         "change_password" => Some(
             json!({ "currentPassword": "correct horse and more", "newPassword": "another one that is long" }),
@@ -358,6 +363,7 @@ pub(crate) fn body(operation: &Operation) -> Option<Value> {
         | "resume_sign_in"
         | "sign_out"
         | "heartbeat"
+        | "revoke_other_sessions"
         | "begin_totp"
         | "begin_passkey"
         | "generate_recovery_codes"
@@ -501,6 +507,8 @@ fn public_operations_ignore_credentials() {
                 "saml_metadata" | "saml_login" => 404,
                 "saml_acs" => 415,
                 "sign_in_providers" => 200,
+                // This server has no mail.
+                "forgotten_password" => 409,
                 begin if operation.method == "GET" || begin.starts_with("begin") => 200,
                 _ => 401,
             };

@@ -1,5 +1,7 @@
 //! The server-rendered pages. `cargo xtask browser` tests them in a browser.
 
+use std::collections::BTreeSet;
+
 use directory::Role;
 use serde_json::json;
 
@@ -21,23 +23,53 @@ fn assert_redirect(answer: &Answer, place: &str) {
 #[test]
 fn api_reference_covers_the_whole_document() {
     on_both(|server| {
-        let page = server.anonymous().get("/developers");
-        assert_eq!((page.status, page.header("content-type")), (200, "text/html; charset=utf-8"));
+        let anyone = server.anonymous();
+        let start = anyone.get("/developers");
+        assert_eq!((start.status, start.header("content-type")), (200, "text/html; charset=utf-8"));
         let document = gatehouse::api::document();
+        let mut pages = vec![start.text.clone()];
+        let mut add = |path: String| {
+            let page = anyone.get(&path);
+            assert_eq!(page.status, 200, "{path}");
+            assert!(page.text.len() < 120_000, "{path}: {} bytes", page.text.len());
+            pages.push(page.text.clone());
+            page.text
+        };
+        for tag in document["tags"].as_array().unwrap() {
+            add(format!("/developers/{}", tag["name"].as_str().unwrap().to_lowercase().replace(' ', "-")));
+        }
+        for name in document["components"]["schemas"].as_object().unwrap().keys() {
+            add(format!("/developers/schemas/{name}"));
+        }
+        add("/developers/schemas".into());
+        add("/developers/signatures".into());
+        let events = add("/developers/events".into());
+        for spec in audit::events::catalog().specs() {
+            assert!(events.contains(spec.code));
+        }
+        let all = pages.concat();
         for (path, item) in document["paths"].as_object().unwrap() {
-            assert!(page.text.contains(&format!("<code>{path}</code>")), "{path}");
+            assert!(start.text.contains(&format!("<code>{path}</code>")), "{path}");
             for operation in item.as_object().unwrap().values() {
-                assert!(
-                    page.text.contains(&format!("id=\"{}\"", operation["operationId"].as_str().unwrap()))
-                );
+                let id = operation["operationId"].as_str().unwrap();
+                assert!(all.contains(&format!("<article id=\"{id}\"")), "{id}");
             }
         }
-        for spec in audit::events::catalog().specs() {
-            assert!(page.text.contains(spec.code));
+        // Every link leads somewhere.
+        let links = all.split("href=\"/developers").skip(1).map(|link| link.split('"').next().unwrap());
+        for link in links.collect::<BTreeSet<_>>() {
+            let (path, target) = link.split_once('#').unwrap_or((link, ""));
+            let page = anyone.get(&format!("/developers{path}"));
+            assert!(
+                page.status == 200 && (target.is_empty() || page.text.contains(&format!("id=\"{target}\""))),
+                "{link}"
+            );
         }
-        for forbidden in ["<script", "style=", " onclick", "src=\"http", "href=\"http"] {
-            assert!(!page.text.contains(forbidden), "{forbidden}");
+        for forbidden in ["<script>", "style=", " onclick", "src=\"http", "href=\"http"] {
+            assert!(!all.contains(forbidden), "{forbidden}");
         }
+        assert_eq!(visitor(server).get("/developers/nothing").status, 404);
+        let page = start;
         assert!(page.header("content-security-policy").starts_with("default-src 'none'; style-src 'self';"));
     });
 }
@@ -105,6 +137,8 @@ fn page_without_a_session_redirects_to_the_sign_in_page() {
         let tenant = server.tenant("acme");
         let (ada, browser) = server.signed_in(&tenant, "ada@example.com", Role::Member);
         let page = "/account/security";
+        assert_redirect(&visitor(server).get("/"), "/setup");
+        server.person(&tenant, "admin@example.com", Role::Admin);
         assert_redirect(&visitor(server).get("/"), page);
         assert_redirect(&visitor(server).get(page), "/auth/login?next=%2Faccount%2Fsecurity");
         assert_redirect(

@@ -72,7 +72,7 @@ async fn checked_and_hashed(
     check_password(&password, person, &organization, policy.mfa.required)
         .map_err(|weak| Problem::invalid_request(format!("password: {weak}")))?;
     let salt = match person.email.as_ref().map(Email::key) {
-        Some(key) => salt_of(visitor, tenant, &person.id, &key).await?,
+        Some(key) => salt_of(visitor, tenant, &key).await?,
         None => Salt::random(visitor.env()),
     };
     visitor.without_slot(site.auth.hashing.hash(password, salt, tenant.clone())).await?

@@ -2,11 +2,13 @@
 
 mod answer;
 mod area;
+mod forgotten_password;
 mod links;
 mod passkey;
 mod password;
 mod providers;
 mod resume;
+mod setup;
 mod sign_out;
 mod step_up;
 mod tenant;
@@ -32,6 +34,8 @@ pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
         .service(passkey::begin_passkey_sign_in)
         .service(passkey::finish_passkey_sign_in)
         .service(links::redeem_link)
+        .service(setup::set_up)
+        .service(forgotten_password::forgotten_password)
         .service(sign_out::sign_out)
         .service(step_up::step_up_challenge_options)
         .service(step_up::verify_step_up)

@@ -3,7 +3,7 @@
 use actix_web::{post, web};
 use audit::{Audited, Event, events::sign_in::SignInFailed};
 use credentials::{Salt, SignInStore, attempts};
-use kernel::{Ctx, Email, Secret, TenantId, UserId};
+use kernel::{Ctx, Email, Secret, TenantId};
 use serde::Deserialize;
 use sign_in::password::{AccountState, PasswordProof, compare};
 use store::{Account, Across, Tx};
@@ -145,23 +145,18 @@ async fn hash_anew(
     email_key: &str,
     password: Secret<String>,
 ) -> Result<String, Problem> {
-    let salt = salt_of(visitor, &account.tenant, &account.holder.user, email_key).await?;
+    let salt = salt_of(visitor, &account.tenant, email_key).await?;
     visitor.without_slot(site.auth.hashing.hash(password, salt, account.tenant.clone())).await?
 }
 
 /// Returns the salt for new password hashes of this sign-in address.
-pub(crate) async fn salt_of(
-    visitor: &Visitor,
-    tenant: &TenantId,
-    user: &UserId,
-    email_key: &str,
-) -> Result<Salt, Problem> {
+pub(crate) async fn salt_of(visitor: &Visitor, tenant: &TenantId, email_key: &str) -> Result<Salt, Problem> {
     let (key, new) = (email_key.to_owned(), Salt::random(visitor.env()));
     let work = async move |_: &Ctx, tx: &mut Tx| {
         let salt = tx.password_salt(&key, new).await?;
         Ok::<_, Problem>(Audited::without(salt, audit::Unaudited::StepTaken))
     };
-    visitor.write(tenant, user, work).await
+    visitor.write_as_system(tenant, work).await
 }
 
 fn state_of(account: &Account) -> AccountState {

@@ -20,6 +20,7 @@ pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
         .service(profile::patch_me)
         .service(sessions::list_sessions)
         .service(sessions::revoke_session)
+        .service(sessions::revoke_other_sessions)
         .service(sessions::heartbeat)
         .service(password::change_password)
         .service(factors::list_factors)

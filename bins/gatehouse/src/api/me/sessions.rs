@@ -1,7 +1,7 @@
 //! `/api/me/sessions`
 
 use actix_web::{delete, get, post};
-use audit::{Audited, Unaudited};
+use audit::{Audited, Event, Unaudited, events::sign_in::SessionsRevoked};
 use kernel::{Ctx, Email, Timestamp};
 use serde::Serialize;
 use sessions::{Session, SessionId, SessionStore, device_label, ip_prefix};
@@ -117,6 +117,33 @@ pub(crate) async fn revoke_session(call: Call<OwnAccount>) -> Answer {
         cookies::clear(&call.site.pipeline, &mut response);
     }
     Ok(response)
+}
+
+/// Number of sessions revoked.
+#[derive(Serialize, ToSchema)]
+struct OthersRevoked {
+    revoked: u64,
+}
+
+/// Revoke your other sessions
+///
+/// Ends all of your sessions except the one of this request. Their next requests are refused, on every instance, and so
+/// are tokens of neighbouring services issued before. Personal access tokens stay valid.
+#[utoipa::path(
+    security(("sessionCookie" = [])),
+    responses((status = 200, description = "Revoked.", body = OthersRevoked))
+)]
+#[post("/api/me/sessions/revoke-others")]
+pub(crate) async fn revoke_other_sessions(call: Call<OwnAccount>) -> Answer {
+    let signed = call.caller().clone();
+    let work = async move |ctx: &Ctx, tx: &mut Tx| {
+        let (_, session) = lock(tx, &signed).await?;
+        let count = sessions::revoke_all(ctx, tx, &session.user, Some(&session.id)).await?;
+        let event = Event::new(session.user.as_str(), &SessionsRevoked { count, why: "REVOKED" });
+        Ok::<_, Problem>(Audited::new(count, event))
+    };
+    let revoked = call.write(work).await?;
+    Ok(answer(&OthersRevoked { revoked }))
 }
 
 /// Keep the session alive

@@ -123,6 +123,10 @@ strings! {
         "maxLength": 253,
         "examples": ["example.com"],
     });
+    /// A short name in URLs: 2 to 63 characters of `a-z`, `0-9` and inner hyphens.
+    Slug = json!({
+        "minLength": 2, "maxLength": 63, "pattern": "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$", "examples": ["acme"]
+    });
     /// A name of 1 to 64 printable characters.
     ShortName = printable(64);
     /// An email address of at most 254 bytes. Surrounding spaces are removed.

@@ -7,6 +7,7 @@ mod network_policy;
 mod saml_providers;
 mod scim_tokens;
 mod sign_in_policy;
+mod tenant;
 mod users;
 mod webhooks;
 
@@ -19,6 +20,8 @@ use utoipa_actix_web::service_config::ServiceConfig;
 
 pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
     config
+        .service(tenant::get_tenant)
+        .service(tenant::rename_tenant)
         .service(sign_in_policy::get_sign_in_policy)
         .service(sign_in_policy::put_sign_in_policy)
         .service(sign_in_policy::impact::sign_in_policy_impact)

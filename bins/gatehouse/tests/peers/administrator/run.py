@@ -37,6 +37,8 @@ NEVER = {
     "POST /api/auth/sign-in/continue": "a neighbour's session",
     "POST /api/auth/sign-in/resume": "a ticket in a cookie",
     "POST /api/auth/links/redeem": "a link",
+    "POST /api/auth/setup": "a setup link",
+    "POST /api/auth/forgotten-password": "mail",
     "POST /api/saml/{providerId}/acs": "a signed response",
     "POST /api/settings/domains/{domain}/verify": "a DNS record",
     "DELETE /api/settings/domains/{domain}": "a domain that is verified",

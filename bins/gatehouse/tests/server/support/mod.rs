@@ -25,7 +25,9 @@ pub(crate) use mail::MailServer;
 pub(crate) use maker::Maker;
 pub(crate) use paused_request::PausedRequest;
 pub(crate) use process::{Process, Running, copied_user};
-pub(crate) use server::{AUTH_SECRET, ORIGIN, PASSWORD, Person, Server, Tenant, eventually, on_both};
+pub(crate) use server::{
+    AUTH_SECRET, ORIGIN, PASSWORD, Person, Server, Tenant, eventually, masters, on_both,
+};
 pub(crate) use sink::{Received, Sink};
 
 use serde_json::{Value, json};

@@ -93,7 +93,8 @@ pub(crate) struct Person {
     pub(crate) password: &'static str,
 }
 
-fn masters() -> MasterKeys {
+/// The master keys of the test servers.
+pub(crate) fn masters() -> MasterKeys {
     MasterKeys::new(vec![("test".to_owned(), Secret::new(vec![7; 32]))]).unwrap()
 }
 

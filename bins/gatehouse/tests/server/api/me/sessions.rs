@@ -52,6 +52,27 @@ fn revoked_session_is_refused_on_every_instance() {
 }
 
 #[test]
+fn user_signs_out_everywhere_else() {
+    on_both(|server| {
+        let tenant = server.tenant("acme");
+        let (ada, here) = server.signed_in(&tenant, "ada@example.com", Role::Member);
+        let others = [(); 2].map(|()| {
+            let browser = server.browser();
+            assert_eq!(browser.sign_in(&ada.email, ada.password).status, 200);
+            browser
+        });
+        let (_, neighbour) = server.signed_in(&tenant, "grace@example.com", Role::Member);
+        let revoke = || here.post("/api/me/sessions/revoke-others", &json!({})).json();
+        assert_eq!(revoke(), json!({ "revoked": 2 }));
+        for other in &others {
+            is(&other.get("/api/me"), 401, "SESSION_REVOKED");
+        }
+        assert_eq!((here.get("/api/me").status, neighbour.get("/api/me").status), (200, 200));
+        assert_eq!(revoke(), json!({ "revoked": 0 }));
+    });
+}
+
+#[test]
 fn heartbeat_restores_cookies_and_never_mixes_sessions() {
     on_both(|server| {
         let tenant = server.tenant("acme");

@@ -8,5 +8,6 @@ mod network;
 mod saml_lock_order;
 mod saml_providers;
 mod sign_in_policy;
+mod tenant;
 mod users;
 mod webhooks;
