@@ -1,14 +1,14 @@
 //! Tests the pages in Chromium: scripted users walk through them, and every page is checked.
 
-use std::{net::TcpListener, path::Path, process::Command};
+use std::{path::Path, process::Command};
 
 use xtask::{
-    server::{AUTH_SECRET, CHEAP, Server, gatehouse, member, person, serve},
+    server::{AUTH_SECRET, CHEAP, Server, free_address, gatehouse, member, person, serve},
     sh::{self, Result},
     system,
 };
 
-use crate::node;
+use crate::{node, story};
 
 const PASSWORD: &str = "four tall blue towers";
 
@@ -18,6 +18,10 @@ const STRICT: &str = r#"{
     "mfa": { "required": true, "acceptedFactors": ["WEBAUTHN"], "trustSsoMfa": false },
     "session": { "idleMinutes": 720, "absoluteDays": 30 }
 }"#;
+
+/// Settings that let webhooks reach a receiver on this machine.
+pub(crate) const LOCAL_WEBHOOKS: [(&str, &str); 2] =
+    [("GATEHOUSE_WEBHOOKS_ALLOW_CIDRS", "127.0.0.0/8"), ("GATEHOUSE_WEBHOOKS_ALLOW_HTTP", "true")];
 
 /// The directory for screenshots of every page.
 const PICTURES: &str = "target/browser";
@@ -42,8 +46,7 @@ fn walked(walk: &Path, folder: &Path, pictures: &Path, only: &str) -> Result<()>
     let program = sh::root().join("target/debug/gatehouse");
     let database = format!("sqlite:{}", folder.join("browser.db").display());
     // Passkeys are bound to the host name, so the address must be known before the server starts.
-    let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
-    let address = free.map_err(|error| error.to_string())?;
+    let address = free_address()?;
     let base = format!("http://localhost:{}", address.port());
     let run = |words: &[&str]| gatehouse(&program, &database, words);
     run(&["migrate"])?;
@@ -76,14 +79,15 @@ fn walked(walk: &Path, folder: &Path, pictures: &Path, only: &str) -> Result<()>
     let invitation = link("strict", "invited@example.com")?;
     let reset = link("acme", "reset@example.com")?;
     let scim = member(&run(&["token", "scim", "--tenant", "works", "--name", "Directory"])?, "token")?;
+    let (_new_server, story) = story::start(&program, folder, walk)?;
     let facts = format!(
-        r#"{{"password":"{PASSWORD}","invitation":"{invitation}","reset":"{reset}","scim":"{scim}"}}"#
+        r#"{{"password":"{PASSWORD}","invitation":"{invitation}","reset":"{reset}","scim":"{scim}","story":{story}}}"#
     );
 
     let mut command = serve(&program, &database, folder);
     command.env("GATEHOUSE_BIND", address.to_string()).env("GATEHOUSE_BASE_URL", &base);
     // The tests run a webhook receiver on this machine.
-    command.env("GATEHOUSE_WEBHOOKS_ALLOW_CIDRS", "127.0.0.0/8").env("GATEHOUSE_WEBHOOKS_ALLOW_HTTP", "true");
+    command.envs(LOCAL_WEBHOOKS);
     let _server = Server::start(command.env("GATEHOUSE_PASSWORD_COST", CHEAP))?;
     let mut node = Command::new("node");
     node.current_dir(walk).arg("walk.mjs").args([&base, &pictures.display().to_string(), &facts, only]);

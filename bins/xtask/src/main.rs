@@ -8,6 +8,7 @@ mod outside;
 mod programs;
 mod prose;
 mod saml;
+mod story;
 mod test;
 mod up;
 mod webhooks;

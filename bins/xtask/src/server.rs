@@ -2,7 +2,7 @@
 
 use std::{
     io::{BufRead, BufReader, Write},
-    net::SocketAddr,
+    net::{SocketAddr, TcpListener},
     path::Path,
     process::{Child, Command, Stdio},
     time::{Duration, Instant},
@@ -54,6 +54,12 @@ impl Drop for Server {
         let _asked = Command::new("kill").args(["-TERM", &self.pid().to_string()]).status();
         let _ended = self.process.wait();
     }
+}
+
+/// Returns a free address on loopback, for a server whose address must be known before it starts.
+pub fn free_address() -> Result<SocketAddr> {
+    let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
+    free.map_err(|error| error.to_string())
 }
 
 /// Runs the server's program to completion and returns its output.

@@ -6,12 +6,14 @@ import { createServer } from "node:http";
 /** Starts the receiver on a free local port. */
 export async function sink() {
   const came = [];
+  const waiting = [];
   const answer = { status: 200, body: "" };
   const server = createServer(async (request, response) => {
     const parts = [];
     for await (const part of request) parts.push(part);
     came.push({ headers: request.headers, body: Buffer.concat(parts).toString() });
     response.writeHead(answer.status, { "Content-Type": "text/html" }).end(answer.body);
+    for (const wake of waiting.splice(0)) wake();
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -19,6 +21,14 @@ export async function sink() {
     url: `http://127.0.0.1:${server.address().port}/hooks`,
     came,
     answer,
+    /** Waits for a request that this function accepts. */
+    async received(accepts) {
+      for (;;) {
+        const found = came.find(accepts);
+        if (found) return found;
+        await new Promise((wake) => { waiting.push(wake); });
+      }
+    },
     close: () => server.close(),
   };
 }

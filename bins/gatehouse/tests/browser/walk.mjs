@@ -4,10 +4,14 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { authenticator, code, launch, look, signOut, somebody } from "./eyes.mjs";
+import { keyboard } from "./keyboard.mjs";
 import { people } from "./people.mjs";
+import { sink } from "./sink.mjs";
 import { sso } from "./sso.mjs";
+import { story } from "./story.mjs";
 import { consistency, leaves, path, root } from "./trees.mjs";
 import { webhooks } from "./webhooks.mjs";
+import { weights } from "./weights.mjs";
 
 const [base, folder, given, only = ""] = process.argv.slice(2);
 const facts = JSON.parse(given);
@@ -42,6 +46,10 @@ async function administrator() {
 }
 
 const walks = {
+  "the story of a new server, from its first start to a revoked session": async () => {
+    await story(browser, facts.story, see, by);
+  },
+
   "enrol factors, sign in with each, revoke the session from another browser": async () => {
     const { context, page, complaints, count } = await somebody(browser, base);
     const device = await authenticator(page);
@@ -838,7 +846,7 @@ const walks = {
     const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/scim+json" };
     const found = await fetch(`${endpoint}/Users?${new URLSearchParams({ filter: 'userName eq "okta@works.example"', startIndex: 1, count: 100 })}`, { headers });
     assert.equal((await found.json()).totalResults, 0);
-    await row.getByText("last request").waitFor();
+    await row.getByText("last request").waitFor({ timeout: 30_000 });
     const create = () => fetch(`${endpoint}/Users`, { method: "POST", headers, body: JSON.stringify({ userName: "okta@works.example", externalId: "00u1", active: true }) });
     assert.equal((await create()).status, 201);
     assert.equal((await create()).status, 409);
@@ -860,6 +868,16 @@ const walks = {
 
   "an administrator manages people": async () => {
     await people(await administrator(), see, by, facts.scim, () => somebody(browser, base));
+  },
+
+  "pages are light and show their content at once": async () => {
+    await weights(await administrator());
+  },
+
+  "an administrator does the main tasks by keyboard alone": async () => {
+    const receiver = await sink();
+    await keyboard(await administrator(), receiver.url);
+    receiver.close();
   },
 
   "redirects stay on this server, and errors have their own pages": async () => {
