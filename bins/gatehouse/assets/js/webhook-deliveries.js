@@ -124,9 +124,16 @@ function settled(deliveries) {
   return deliveries.map((delivery) => (isOver(delivery) ? { ...delivery, nextAttemptAt: undefined } : delivery));
 }
 
-/** Shows these deliveries, newest first. Returns whether one is new or changed its status. */
+/** Puts the attempts of each event together: events by their newest attempt, attempts newest first. */
+function grouped(deliveries) {
+  const events = new Map();
+  for (const delivery of deliveries) events.set(delivery.eventId, [...(events.get(delivery.eventId) ?? []), delivery]);
+  return [...events.values()].flat();
+}
+
+/** Shows these deliveries, newest first, grouped by event. Returns whether one is new or changed its status. */
 export function show(listed) {
-  const deliveries = settled(listed);
+  const deliveries = grouped(settled(listed));
   const ids = new Set(deliveries.map(({ id }) => id));
   for (const [id, { place }] of rows) {
     if (ids.has(id)) continue;
@@ -137,6 +144,7 @@ export function show(listed) {
   deliveries.forEach((delivery, at) => {
     isNew = drawRow(delivery) || isNew;
     const { place } = rows.get(delivery.id);
+    place.classList.toggle("earlier", deliveries[at - 1]?.eventId === delivery.eventId);
     // Rows move only if necessary, because a moved element loses the focus.
     if (list.children[at] !== place) list.insertBefore(place, list.children[at] ?? null);
   });
@@ -146,11 +154,17 @@ export function show(listed) {
 /** Returns the deliveries that are listed. */
 export const shown = () => [...rows.values()].map(({ delivery }) => delivery);
 
-/** Hides deliveries with another status, unless the status is empty. Returns the number of visible ones. */
-export function only(status) {
+/**
+ * Hides deliveries with another status, unless it is empty, and those whose event type and IDs do not contain the text.
+ * Returns the number of visible ones.
+ */
+export function only(status, text) {
+  const wanted = text.trim().toLowerCase();
   let left = 0;
   for (const { place, delivery } of rows.values()) {
-    place.hidden = status !== "" && delivery.status !== status;
+    const { eventType, eventId, id } = delivery;
+    const matches = [eventType, eventId, id].some((name) => name.toLowerCase().includes(wanted));
+    place.hidden = (status !== "" && delivery.status !== status) || !matches;
     left += place.hidden ? 0 : 1;
   }
   return left;

@@ -21,15 +21,17 @@ const names = { "": "", SUCCEEDED: "succeeded", FAILED: "failed", PENDING: "pend
 /** Announces the number of attempts. */
 function tell() {
   const status = $('[name="only"]:checked', part).value;
+  const seek = $("[data-seek]", part).value.trim();
   const all = shown().length;
-  const left = only(status);
+  const left = only(status, seek);
+  const filter = [names[status], seek && (status ? "and match" : "match")].filter(Boolean).join(" ");
   const words = all === LISTED ? `The newest ${LISTED} attempts` : count(all, "attempt");
-  const text = all === 0 ? "No attempts yet." : status === "" ? `${words}.` : `${left} of ${all === LISTED ? "the newest " : ""}${count(all, "attempt")} ${names[status]}.`;
+  const text = all === 0 ? "No attempts yet." : filter === "" ? `${words}.` : `${left} of ${all === LISTED ? "the newest " : ""}${count(all, "attempt")} ${filter}.`;
   if (found.textContent !== text) found.textContent = text;
   $("[data-only]", part).hidden = all === 0;
   none.hidden = left > 0;
   none.textContent = all > 0
-    ? `No attempts ${status === "PENDING" ? "are " : ""}${names[status]}.`
+    ? `No attempts ${status === "PENDING" ? "are " : ""}${filter}.`
     : hook?.enabled === false
       ? "No deliveries yet. Resume the webhook to send events."
       : "No deliveries yet. The first matching event appears here. Send a test to check your receiver.";
@@ -89,6 +91,7 @@ onHook(() => {
 });
 
 $("[data-only]", part).addEventListener("change", tell);
+$("[data-seek]", part).addEventListener("input", tell);
 
 onAct("refresh", async () => {
   await Promise.all([look(), load(), showActivity(own)]);

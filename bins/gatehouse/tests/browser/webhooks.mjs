@@ -135,6 +135,7 @@ export async function webhooks({ page, complaints, confirm }, see, by) {
   assert.ok(receiver.came.every((request) => isSigned(request, secret)));
   assert.ok(await failed.getByText('"type": "ACCOUNT_USER_UPDATED"').isVisible(), "expanded rows stay expanded");
   assert.equal(await page.evaluate(() => document.activeElement.dataset.act), "again");
+  assert.match(await failed.getAttribute("class"), /earlier/, "the attempts of an event are together");
   assert.notEqual(await page.title(), "owned");
   await see(page, "webhook");
 
@@ -146,6 +147,11 @@ export async function webhooks({ page, complaints, confirm }, see, by) {
   await page.getByRole("radio", { name: "Pending" }).check({ force: true });
   await shows("No attempts are pending.");
   await page.getByRole("radio", { name: "All" }).check({ force: true });
+  await page.getByLabel("Find an event").fill("no_such_event");
+  await shows("No attempts match.");
+  await page.getByLabel("Find an event").fill("user_upd");
+  await page.locator("[data-found]").getByText(/^[1-9][0-9]* of [0-9]+ attempts match\.$/).waitFor();
+  await page.getByLabel("Find an event").fill("");
 
   // Replay all events.
   await by(page, "Replay…").click();
