@@ -29,8 +29,8 @@ impl Message {
     }
 
     /// Writes the message with a link that somebody asked for who forgot the password.
-    pub fn forgotten_password(kind: LinkKind, tenant: &str, address: &str) -> Self {
-        let until = lifetime(kind);
+    pub fn forgotten_password(tenant: &str, address: &str) -> Self {
+        let until = lifetime(LinkKind::Reset);
         let text = format!(
             "Somebody asked for a new password for your account at {tenant}.\n\nOpen this address to choose one. It \
              works once, within {until}:\n\n{address}\n\nIf you did not ask for it, ignore this message. Your password \

@@ -40,7 +40,7 @@ pub(crate) fn compressed(response: ServiceResponse<BoxBody>) -> ServiceResponse<
             return BoxBody::new(bytes);
         }
         head.headers.append(header::VARY, HeaderValue::from_static("Accept-Encoding"));
-        match gzip(&bytes, LEVEL).filter(|_| takes_gzip) {
+        match takes_gzip.then(|| gzip(&bytes, LEVEL)).flatten() {
             None => BoxBody::new(bytes),
             Some(smaller) => {
                 head.headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));

@@ -17,21 +17,21 @@ use tokens::{
 
 use crate::{events::account_changes, pats};
 
-/// Creates a user for the operator, with the hash of a password if there is one.
+/// Creates a user, with a password if there is one: its hash, and who set it, as in [`PasswordChanged`].
 pub async fn create_user<S: PeopleStore + SignInStore>(
     ctx: &Ctx,
     store: &mut S,
     new: NewPerson,
-    password_hash: Option<&str>,
+    password: Option<(&str, &'static str)>,
 ) -> Result<Audited<Person>, directory::Error> {
     let person = directory::create_person(ctx, store, new).await?;
     let id = person.id.as_str();
     let fields = vec!["userName".into(), "emails".into()];
     let data = UserCreated { active: true, role: person.role.as_str(), fields };
     let mut events = vec![Event::new(id, &data)];
-    if let Some(hash) = password_hash {
+    if let Some((hash, by)) = password {
         store.set_password(&person.id, hash, ctx.now).await?;
-        events.push(Event::new(id, &PasswordChanged { by: "OPERATOR" }));
+        events.push(Event::new(id, &PasswordChanged { by }));
     }
     Ok(Audited::of_changes(person, events))
 }
@@ -139,7 +139,8 @@ mod tests {
     async fn admin(ctx: &Ctx, store: &mut MemoryStore) -> UserId {
         let new =
             NewPerson { email: "ada@example.com".parse().unwrap(), role: Role::Admin, display_name: None };
-        let (person, codes) = codes(create_user(ctx, store, new, Some("a hash")).await.unwrap());
+        let (person, codes) =
+            codes(create_user(ctx, store, new, Some(("a hash", "OPERATOR"))).await.unwrap());
         assert_eq!(codes, ["ACCOUNT_USER_CREATED", "ACCOUNT_PASSWORD_CHANGED"]);
         person.id
     }

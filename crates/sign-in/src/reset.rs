@@ -84,36 +84,25 @@ pub async fn reset_password<S: Storage>(
     Ok(Audited::of_changes(PasswordReset { person, kind, link, revoked_tokens }, events))
 }
 
-/// The link for a user who forgot the password.
-pub struct ForgottenPassword {
-    /// The user.
-    pub person: Person,
-    /// A reset, or an invitation for a user who never had a password.
-    pub kind: LinkKind,
-    /// The link that sets a new password.
-    pub link: RawToken,
-}
-
-/// Issues a link for a user who forgot the password. Password, sessions and tokens stay valid until the link is
-/// redeemed, because anybody can ask for it. Returns `None` for a user who is disabled, has no address, or must use
-/// single sign-on.
+/// Issues a link for a user who forgot the password. Password and sessions stay valid until the link is redeemed,
+/// because anybody can ask for it. Personal access tokens stay valid after it, as after any change of a password.
+///
+/// Returns `None` for a user who is disabled, has no address, or must use single sign-on, and for one without a password:
+/// an administrator has sent or will send that user a link, which this one would replace.
 pub async fn forgotten_password<S: Storage>(
     ctx: &Ctx,
     store: &mut S,
     user: &UserId,
-) -> Result<Audited<Option<ForgottenPassword>>, Error> {
+) -> Result<Audited<Option<(Person, RawToken)>>, Error> {
     let person = find_person(store, user).await?;
     let mode = store.sign_in_policy().await?.sign_in_mode;
-    let is_open = check_mode(Step::Link, mode, person.break_glass).is_ok();
-    if !person.active || person.email.is_none() || !is_open {
+    let may_use_a_password = person.active && check_mode(Step::Link, mode, person.break_glass).is_ok();
+    if !may_use_a_password || person.email.is_none() || store.password(user).await?.is_none() {
         return Ok(Audited::without(None, Unaudited::NothingChanged));
     }
-    let had_one = store.password(user).await?.is_some()
-        || store.notices(user).await?.iter().any(|notice| notice == PASSWORD_RESET);
-    let kind = if had_one { LinkKind::Reset } else { LinkKind::Invitation };
-    let link = issue_link(ctx, store, &person, kind).await?;
+    let link = issue_link(ctx, store, &person, LinkKind::Reset).await?;
     let event = Event::new(user.as_str(), &PasswordResetStarted { sent: true });
-    Ok(Audited::new(Some(ForgottenPassword { person, kind, link }), event))
+    Ok(Audited::new(Some((person, link)), event))
 }
 
 /// Removes a factor and returns its event.

@@ -107,7 +107,7 @@ pub async fn set_up<S: Storage + SetupStore>(
     let mut events = vec![Event::new(tenant.id.as_str(), &data)];
     let administrator = NewPerson { email, role: Role::Admin, display_name: None };
     let (person, created_user) =
-        create_user(ctx, store, administrator, Some(&password_hash)).await?.into_parts();
+        create_user(ctx, store, administrator, Some((&password_hash, "LINK"))).await?.into_parts();
     let account = lock_account(store, &person.id).await?;
     let progress = Progress::begun_with(vec![Method::Password]);
     let step = (State::Anonymous, Step::Password);

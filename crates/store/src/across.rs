@@ -50,7 +50,7 @@ impl Across {
         row.map(Tenant::try_from).transpose()
     }
 
-    /// Returns the `most` oldest tenants. Only for the command line.
+    /// Returns the `most` oldest tenants.
     pub async fn some_tenants(&mut self, most: i64) -> StoreResult<Vec<Tenant>> {
         let query = tenants::table.order(tenants::id).limit(most);
         let rows: Vec<TenantRow> =

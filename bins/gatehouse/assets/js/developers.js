@@ -70,8 +70,9 @@ calculator?.addEventListener("submit", async (event) => {
     verdict.hidden = text === "";
   };
   $("[data-signatures]").hidden = false;
+  $(".computed").hidden = true;
   const { secret, id, timestamp, body, received } = Object.fromEntries(new FormData(calculator));
-  // Forms send line breaks as CR LF; a body has those that it was received with.
+  // Not from the form data, which has CR LF at the end of each line.
   const text = calculator.elements.body.value;
   let key;
   try {
@@ -82,6 +83,7 @@ calculator?.addEventListener("submit", async (event) => {
   if (!crypto.subtle) return say("This browser computes signatures only over https or on localhost.", "bad");
   const standard = `v1,${base64(await mac(key, `${id.trim()}.${timestamp}.${text}`))}`;
   const service = `v1=${hex(await mac(utf8.encode(secret.trim()), `${timestamp}.${text}`))}`;
+  $(".computed").hidden = false;
   $("[data-standard]").textContent = standard;
   $("[data-service]").textContent = service;
   const given = received.trim().split(/\s+/).filter(Boolean);

@@ -13,7 +13,7 @@ if (button) {
   if (navigator.platform.startsWith("Mac")) $("kbd", button).textContent = "⌘K";
   button.addEventListener("click", search);
   document.addEventListener("keydown", (event) => {
-    if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey) return;
+    if (event.key?.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey) return;
     // A dialog that waits for an answer stays in front.
     if ($("dialog[open]")) return;
     event.preventDefault();

@@ -39,6 +39,7 @@ function follow(answer) {
   switch (answer.status) {
     case "SIGNED_IN":
       if (!answer.notice) return go(place);
+      $("[data-go]").href = place;
       $("[data-notice]").textContent = notices[answer.notice] ?? answer.notice;
       return show("notice");
     case "ENROLMENT_REQUIRED":

@@ -75,6 +75,7 @@ export function keepAlive() {
 
 onAct("sign-out", async () => {
   await mine("POST", "/api/auth/sign-out");
-  localStorage.removeItem("gatehouse.organizations");
   location.assign("/auth/login?reason=SIGNED_OUT");
+  // Last, because it throws where the browser stores nothing.
+  localStorage.removeItem("gatehouse.organizations");
 });

@@ -164,7 +164,7 @@ async fn create(
     };
     let write = office.write(&tenant.id, async move |ctx, tx| {
         let new = NewPerson { email, role, display_name: None };
-        administration::create_user(ctx, tx, new, hash.as_deref()).await
+        administration::create_user(ctx, tx, new, hash.as_deref().map(|hash| (hash, "OPERATOR"))).await
     });
     let person = write.await?;
     let json = json!({ "id": person.id, "email": shown.as_str() });

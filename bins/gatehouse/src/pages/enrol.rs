@@ -32,7 +32,7 @@ pub(crate) async fn enrol(call: Call<SigningIn>) -> Result<HttpResponse, AreaPro
 }
 
 async fn drawn(call: &Call<SigningIn>) -> Answer {
-    let next = next::local(&call.site.pipeline.base_url, query(&call.request, "next").as_deref());
+    let next = next::place_after(&call.site, query(&call.request, "next").as_deref());
     let session = &call.caller().session;
     let is_owed = session.standing != Standing::Full;
     let user = session.user.clone();

@@ -85,9 +85,8 @@ pub(crate) fn routes(config: &mut ServiceConfig) {
 /// Redirects from the start page: to the setup of a new server, or to the user's own page.
 #[get("/")]
 async fn home(gate: web::Data<Gate>, request: HttpRequest) -> Result<Redirect, AreaProblem> {
-    let found = gate.has_administrator().await;
-    let is_set_up = found.map_err(|error| AreaProblem::of(&request, error.into()))?;
-    let place = if is_set_up { security::PATH } else { setup::PATH };
+    let is_new = gate.is_new().await.map_err(|error| AreaProblem::of(&request, error.into()))?;
+    let place = if is_new { setup::PATH } else { security::PATH };
     Ok(Redirect::to(place).see_other())
 }
 

@@ -5,7 +5,7 @@ use super::define::{BY_USER, FACTOR, USER, events};
 events! {
     /// A user's password was set.
     PasswordChanged = "ACCOUNT_PASSWORD_CHANGED" (USER, BY_USER) {
-        /// `SELF`, `LINK` (an invitation or reset link) or `OPERATOR`.
+        /// `SELF`, `LINK` (an invitation, reset or setup link) or `OPERATOR`.
         by: &'static str = "SELF",
     }
     /// A link to set a new password was created for a user.

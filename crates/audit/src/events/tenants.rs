@@ -3,7 +3,7 @@
 use super::define::{BY_CLI, BY_USER, events};
 
 events! {
-    /// The operator created the tenant.
+    /// The tenant was created.
     TenantCreated = "ACCOUNT_TENANT_CREATED" (("tenant", "ten_01jz0000000000000000000000"), BY_CLI) {
         /// Slug of the tenant.
         slug: String = "acme".into(),

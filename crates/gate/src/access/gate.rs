@@ -39,6 +39,13 @@ impl Gate {
         self.store.across(async |across: &mut store::Across| across.has_administrator().await).await
     }
 
+    /// Returns whether the server has no tenant yet.
+    pub async fn is_new(&self) -> StoreResult<bool> {
+        let tenants =
+            self.store.across(async |across: &mut store::Across| across.some_tenants(1).await).await?;
+        Ok(tenants.is_empty())
+    }
+
     /// Creates the context of an operation of this request.
     pub(crate) fn ctx(&self, tenant: TenantId, actor: Actor, arrival: &RequestOrigin) -> Ctx {
         Ctx {

@@ -38,8 +38,8 @@ struct Accepted {
 
 /// Ask for a new password
 ///
-/// Mails a link to set a new password, valid for one hour, if the address belongs to a user who may sign in with a
-/// password. The answer does not depend on that: the server looks the address up after it has answered. The password
+/// Mails a link to set a new password, valid for one hour, if the address belongs to a user with a password who
+/// may use it. The answer does not depend on that: the server looks the address up after it has answered. The password
 /// stays valid until the link is used. Needs mail (`smtp_url`).
 #[utoipa::path(
     security(()),
@@ -109,9 +109,9 @@ async fn send_link(site: &Site, visitor: &Visitor, mail: &Mail, to: &AddressUser
         reset::forgotten_password(ctx, tx, &user).await.map_err(Problem::from)
     };
     let made = visitor.write_as(&to.tenant, Actor::system("forgotten-password"), work).await?;
-    let Some(reset::ForgottenPassword { person, kind, link }) = made else { return Ok(()) };
+    let Some((person, link)) = made else { return Ok(()) };
     let address = reset::link_url(&site.pipeline.base_url, &link);
     let Some(email) = &person.email else { return Ok(()) };
-    let message = Message::forgotten_password(kind, &to.tenant_name, &address);
+    let message = Message::forgotten_password(&to.tenant_name, &address);
     mail.send(email, message).await.map_err(|error| Problem::unavailable().because(&error.to_string()))
 }

@@ -128,7 +128,8 @@ struct OthersRevoked {
 /// Revoke your other sessions
 ///
 /// Ends all of your sessions except the one of this request. Their next requests are refused, on every instance, and so
-/// are tokens of neighbouring services issued before. Personal access tokens stay valid.
+/// are tokens of neighbouring services issued before. Personal access tokens stay valid. Recorded even if there is no
+/// other session.
 #[utoipa::path(
     security(("sessionCookie" = [])),
     responses((status = 200, description = "Revoked.", body = OthersRevoked))

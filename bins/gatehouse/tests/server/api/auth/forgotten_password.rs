@@ -66,6 +66,9 @@ fn only_users_who_may_use_a_password_get_a_link() {
         let (acme, other) = (server.tenant("acme"), server.tenant("other"));
         let (disabled, _) = server.signed_in(&acme, "disabled@example.com", Role::Member);
         let (_, admin) = server.signed_in(&acme, "admin@example.com", Role::Admin);
+        let invitation = json!({ "email": "invited@example.com" });
+        assert_eq!(admin.post("/api/settings/users", &invitation).status, 200);
+        let (_, invited) = received(&mail);
         let sso = server.tenant("sso");
         server.person(&sso, "sso@example.com", Role::Member);
         server.policy(&sso, |policy| policy.sign_in_mode = SignInMode::SsoRequired);
@@ -76,6 +79,7 @@ fn only_users_who_may_use_a_password_get_a_link() {
         for body in [
             json!({ "email": "nobody@example.com" }),
             json!({ "email": "disabled@example.com" }),
+            json!({ "email": "invited@example.com" }),
             json!({ "email": "sso@example.com" }),
             json!({ "email": "both@example.com", "tenant": "unknown" }),
         ] {
@@ -94,6 +98,10 @@ fn only_users_who_may_use_a_password_get_a_link() {
             entries.iter().filter(|entry| entry.action == "ACCOUNT_PASSWORD_RESET_STARTED").count()
         };
         eventually(|| (count(&acme), count(&other)) == (1, 2));
+        // Nobody can end an invitation by asking for a link.
+        let body = json!({ "token": invited, "password": NEW });
+        let redeemed = server.browser().post("/api/auth/links/redeem", &body);
+        assert_eq!(redeemed.json()["status"], "SIGNED_IN", "{}", redeemed.text);
     }
 }
 
