@@ -366,7 +366,7 @@ const walks = {
     await context.close();
   },
 
-  "an administrator changes the network policy and previews whom it blocks": async () => {
+  "an administrator changes the network policy and previews which callers it blocks": async () => {
     const ivan = await somebody(browser, base);
     await signIn(ivan.page, "ivan@example.com", facts.password, "/auth/login?next=/account/security");
     await at(ivan.page, "/account/security");
@@ -478,7 +478,7 @@ const walks = {
     await ivan.context.close();
   },
 
-  "an administrator changes the sign-in policy and previews whom it affects": async () => {
+  "an administrator changes the sign-in policy and previews which users it affects": async () => {
     const { page, complaints, confirm } = await administrator();
     const form = page.locator('[data-form="policy"]');
     const impact = form.locator("[data-impact]");
