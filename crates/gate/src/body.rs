@@ -15,6 +15,7 @@ use serde_json::Value;
 use super::{
     bodies::receive,
     errors::{Problem, SCIM_JSON, ScimProblem},
+    scim_refusals,
 };
 
 /// A JSON body as SCIM clients send it: `application/scim+json` or `application/json`.
@@ -31,7 +32,10 @@ impl FromRequest for ScimJson {
             is_json(&request)?;
             let bytes = receive(&request, payload).await?;
             match serde_json::from_slice(&bytes) {
-                Ok(value) => Ok(Self(value)),
+                Ok(value) => {
+                    scim_refusals::note_subject(&request, &value);
+                    Ok(Self(value))
+                }
                 Err(error) => {
                     Err(Problem::invalid_syntax(format!("The body is not valid JSON: {error}")).into())
                 }

@@ -42,6 +42,7 @@ pub mod rates;
 pub mod readiness;
 pub mod refresh_worker;
 pub mod refusals;
+pub(crate) mod scim_refusals;
 pub mod server;
 pub mod shape;
 pub(crate) mod slot_shares;

@@ -145,6 +145,9 @@ pub(crate) async fn handle_request(
     {
         access::record_in_background(gate.clone(), ctx, event);
     }
+    if let (Area::Scim, Ok(response)) = (area, &mut answered) {
+        pipeline.scim_refusals.note(response);
+    }
     let logged = LoggedResponse { method: &method, status: status.as_u16(), took, cause };
     line.write(&logged, &arrival, &pipeline, &gate);
     answered

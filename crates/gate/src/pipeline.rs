@@ -24,6 +24,7 @@ use super::{
     rates::ScimRates,
     readiness::Readiness,
     refusals::Refusals,
+    scim_refusals::ScimRefusals,
 };
 use crate::keys::Keys;
 
@@ -49,6 +50,7 @@ pub struct Pipeline {
     pub(crate) locations: Option<Locations>,
     pub(crate) last_uses: LastUses,
     pub(crate) refusals: Refusals,
+    pub(crate) scim_refusals: ScimRefusals,
     pub(crate) networks: Networks,
     pub(crate) scim_rates: ScimRates,
     /// For metrics and readiness, never for requests.
@@ -115,6 +117,7 @@ impl Pipeline {
             locations: settings.geo_database.as_deref().map(Locations::open).transpose()?,
             last_uses: LastUses::default(),
             refusals: Refusals::default(),
+            scim_refusals: ScimRefusals::default(),
             networks: Networks::default(),
             watched,
             readiness: Readiness::default(),

@@ -16,8 +16,8 @@ use super::{meter, pipeline::Pipeline, refusals::ClosingEntry, tls::Certificate}
 const CLOSING_AT_ONCE: usize = 8;
 /// Interval between checks of keys, certificate and connections.
 const UPKEEP: Duration = Duration::from_secs(1);
-/// Seconds between flushes of last uses. Uses are recorded once per minute, so none is missed.
-const FLUSH: u32 = 15;
+/// Seconds between flushes of last uses and refused SCIM requests, which pages show as they arrive.
+const FLUSH: u32 = 5;
 
 /// Refreshes keys, certificate, metrics and last uses, with its own connections.
 #[derive(Clone)]
@@ -75,10 +75,13 @@ impl RefreshWorker {
         }
     }
 
-    /// Stores the last uses of credentials.
+    /// Stores the last uses of credentials and the refused SCIM requests.
     pub(crate) async fn flush(&self) {
         if let Err(error) = self.pipeline.last_uses.flush(&self.store, &self.env).await {
             tracing::warn!(%error, "cannot store the last uses of credentials; retrying");
+        }
+        if let Err(error) = self.pipeline.scim_refusals.flush(&self.store, &self.env).await {
+            tracing::warn!(%error, "cannot store the refused SCIM requests; retrying");
         }
     }
 

@@ -55,7 +55,7 @@ use store::{
     CredentialKey, CredentialType, DatabaseUrl, LastUse, Store,
     testing::{Kind, TestDatabase},
 };
-use tokens::{NewScimToken, PatStore, ScimTokenStore, Scope, pat::NewPat};
+use tokens::{NewScimToken, PatStore, ScimRefusal, ScimTokenId, ScimTokenStore, Scope, pat::NewPat};
 use webhooks::SubscriptionStore;
 
 /// Statements that may scan, each with its reason. This list may only shrink.
@@ -281,6 +281,7 @@ async fn run_sign_ins(ctx: &Ctx, tx: &mut store::Tx) -> StoreResult<()> {
         NewPat { name: "CI".into(), scopes: vec![Scope::ReadHcm, Scope::AdminTenant], expires_in_days: None };
     let (pat, _) = tokens::pat::mint(ctx, tx, id, new).await.unwrap();
     assert_eq!(tx.pat(&pat.id).await?.as_ref(), Some(&pat));
+    assert!(tx.expiring_pats(ctx.now, ctx.now.plus_millis(1), 5).await?.is_empty());
     let uses = [
         (CredentialType::Session, session.id.to_string()),
         (CredentialType::Pat, pat.id.to_string()),
@@ -288,6 +289,7 @@ async fn run_sign_ins(ctx: &Ctx, tx: &mut store::Tx) -> StoreResult<()> {
     ];
     let uses = uses.map(|(of, id)| LastUse { of, id, at: ctx.now.plus_millis(60_000), ip: None });
     tx.note_uses(&uses).await?;
+    record_scim_refusal(ctx, tx).await?;
     tx.recent(ctx.now.plus_millis(-1), ctx.now, Lifetime { idle_minutes: 5, absolute_days: 1 }).await?;
     search_entries(ctx, tx).await?;
     let policy = Policy { require_verified_attestation: true, ..Policy::default() };
@@ -415,6 +417,24 @@ fn saml_request(of: &Provider, expires_at: Timestamp) -> Request {
         created_at: of.created_at,
         expires_at,
     }
+}
+
+/// Stores and reads a refused SCIM request.
+async fn record_scim_refusal(ctx: &Ctx, tx: &mut store::Tx) -> StoreResult<()> {
+    let refusal = ScimRefusal {
+        token: ScimTokenId::new(&*ctx.env),
+        method: "POST".into(),
+        target: "/Users".into(),
+        subject: None,
+        status: 400,
+        scim_type: None,
+        detail: "userName: is required".into(),
+        times: 1,
+        last_at: ctx.now,
+    };
+    tx.record_scim_refusals(std::slice::from_ref(&refusal)).await?;
+    assert_eq!(tx.scim_refusals(10).await?, [refusal]);
+    Ok(())
 }
 
 /// Finds and purges expired rows.
@@ -562,6 +582,7 @@ async fn run_webhooks(ctx: &Ctx, tx: &mut store::Tx) -> StoreResult<()> {
     let past = tx.past_events(&made, (ctx.now, ctx.now.plus_millis(1))).await?;
     tx.replay_webhook(ctx, id, past)?;
     tx.hours_of_deliveries(id, ctx.now).await?;
+    tx.delivery_counts(ctx.now).await?;
     tx.publish_checkpoint(ctx, ctx.now).await?;
     tx.route_again().await?;
     for enabled in [false, true] {

@@ -21,6 +21,7 @@ mod memory;
 pub mod pat;
 mod raw;
 mod scim;
+mod scim_refusal;
 mod store;
 
 pub use error::{Malformed, PatError, ScimTokenError};
@@ -28,4 +29,5 @@ pub use memory::MemoryPats;
 pub use pat::{Pat, PatId, Scope};
 pub use raw::{RawToken, TokenHash, TokenKind};
 pub use scim::{NAME_MAX, NewScimToken, ScimToken, ScimTokenId, mint, revoke};
+pub use scim_refusal::ScimRefusal;
 pub use store::{PatStore, ScimTokenStore};

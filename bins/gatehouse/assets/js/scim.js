@@ -50,7 +50,7 @@ const PAUSE = 15_000;
 /** Shows new requests while nothing else happens on the page. */
 async function watch() {
   const looks = !document.hidden && !$("dialog[open]");
-  const went = !looks || (await refresh(["tokens", "changes"], true));
+  const went = !looks || (await refresh(["tokens", "refusals", "changes"], true));
   setTimeout(watch, went ? PACE : PAUSE);
 }
 

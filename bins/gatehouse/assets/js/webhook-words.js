@@ -18,6 +18,13 @@ export function state({ enabled, disabledReason }) {
   return { name: "paused", kind: "", why: `${rest} Resume the webhook to send them, then replay the events that it missed.` };
 }
 
+/** Returns the state of a webhook by the outcome of its attempts in the last 24 hours. */
+export function health(hook, { succeeded, failed }) {
+  if (!hook.enabled || failed + succeeded === 0) return state(hook);
+  if (failed === 0) return { name: "healthy", kind: "good" };
+  return succeeded === 0 ? { name: "failing", kind: "bad" } : { name: "some failures", kind: "soon" };
+}
+
 const failures = {
   TIMEOUT: "no complete response within 15 seconds",
   CONNECT: "the connection failed, or the receiver does not speak HTTP",

@@ -4,7 +4,7 @@ import { badge, classed } from "./elements.js";
 import { $, clear, count, element, refuse, say } from "./page.js";
 import { keepAlive, mine } from "./session.js";
 import { small } from "./webhook-chart.js";
-import { filterSummary, path, state, sum, went } from "./webhook-words.js";
+import { filterSummary, health, path, state, sum, went } from "./webhook-words.js";
 
 const part = $('[data-part="list"]');
 
@@ -15,18 +15,21 @@ function row(hook) {
   const link = element("a", element("b", hook.name));
   link.href = `?${new URLSearchParams({ id: hook.id })}`;
   const { name, kind, why } = state(hook);
-  const about = element("div", link, " ", badge(name, kind), classed("p", "address", element("code", hook.url)), classed("p", "soft filters", ...filterSummary(hook.eventFilters)));
+  const shown = badge(name, kind);
+  const about = element("div", link, " ", shown, classed("p", "address", element("code", hook.url)), classed("p", "soft filters", ...filterSummary(hook.eventFilters)));
   if (hook.disabledReason) about.append(classed("p", "why", why));
   const lately = classed("div", "lately");
   const made = element("li", about, lately);
   made.dataset.id = hook.id;
-  return { made, lately, hook };
+  return { made, lately, hook, shown };
 }
 
 /** Loads the activity of the last 24 hours. Errors do not affect the rest of the list. */
-async function fare({ lately, hook }) {
+async function fare({ lately, hook, shown }) {
   try {
     const { hours } = await mine("GET", `${path}/${hook.id}/activity`);
+    const { name, kind } = health(hook, sum(hours));
+    shown.replaceWith(badge(name, kind));
     lately.replaceChildren(small(hours), classed("span", "soft", `${went(sum(hours))} in 24 hours`));
   } catch {
     lately.replaceChildren(classed("span", "soft", "The activity could not be loaded"));

@@ -22,7 +22,7 @@ use store::Tx;
 use webhooks::SubscriptionStore;
 
 use self::{
-    attention::{Problems, problems},
+    attention::{DAY, Problems, TOKENS, horizon, problems},
     chart::Chart,
 };
 use super::{frame::Administrator, frame::PageFrame, frame::draw, times::PageTime};
@@ -96,8 +96,10 @@ async fn drawn(call: &Call<AdministerInPerson>) -> Answer {
     let find = async move |ctx: &Ctx, tx: &mut Tx| {
         let (providers, webhooks) = (tx.providers().await?, tx.subscriptions().await?);
         let setup = sign_in::sso::tenant_setup(tx).await?;
+        let deliveries = tx.delivery_counts(ctx.now.plus_millis(-DAY)).await?;
+        let expiring = tx.expiring_pats(ctx.now, horizon(ctx.now), TOKENS).await?;
         Ok::<_, Problem>(Found {
-            problems: problems(&providers, &webhooks, &setup, ctx.now),
+            problems: problems(&providers, &webhooks, &deliveries, &expiring, &setup, ctx.now),
             policy: tx.sign_in_policy().await?,
             network: tx.network_settings().await?.mode,
             attestation: tx.attestation_policy().await?.mode,

@@ -27,6 +27,6 @@ pub use self::{
     special::ScimProblem,
 };
 pub(crate) use self::{
-    problem::{Cause, Entry},
+    problem::{Cause, Entry, ScimDetail},
     special::Overloaded,
 };

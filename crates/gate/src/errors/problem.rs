@@ -48,6 +48,12 @@ impl fmt::Debug for Entry {
 /// The cause of an error, attached to the response until the middleware logs it with the request's id.
 pub(crate) struct Cause(pub(crate) String);
 
+/// What a SCIM error response says, attached to the response until the middleware collects it.
+pub(crate) struct ScimDetail {
+    pub(crate) scim_type: Option<ScimType>,
+    pub(crate) message: String,
+}
+
 /// The media type of SCIM (RFC 7644, section 8.1).
 pub const SCIM_JSON: &str = "application/scim+json";
 
@@ -311,7 +317,10 @@ impl Problem {
         if let (true, Some(members)) = (both, body.as_object_mut()) {
             members.extend(self.members());
         }
-        self.respond(SCIM_JSON, &body)
+        let mut answer = self.respond(SCIM_JSON, &body);
+        let detail = ScimDetail { scim_type: self.scim_type, message: self.message.clone() };
+        answer.extensions_mut().insert(detail);
+        answer
     }
 
     pub(super) fn members(&self) -> Map<String, Value> {

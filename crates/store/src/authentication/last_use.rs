@@ -13,8 +13,8 @@ use crate::{
     db::change_unaudited,
     prepared::Prepared,
     schema::{
-        attempts, links, personal_access_tokens as pats, scim_tokens, sessions, spent_challenges,
-        step_up_challenges, step_up_tokens, tickets,
+        attempts, links, personal_access_tokens as pats, scim_refusals, scim_tokens, sessions,
+        spent_challenges, step_up_challenges, step_up_tokens, tickets,
     },
 };
 
@@ -72,8 +72,8 @@ impl Tx {
         Ok(())
     }
 
-    /// Purges expired rows of all tenants: attempts, used challenges, tickets, step-up challenges and tokens, and
-    /// links.
+    /// Purges expired rows of all tenants: attempts, used challenges, tickets, step-up challenges and tokens, links, and
+    /// refused SCIM requests.
     pub async fn purge_expired(&mut self, now: Timestamp) -> StoreResult<()> {
         let hour = 60 * 60_000;
         let attempts = attempts::table.filter(attempts::until.lt(now.naive()));
@@ -90,6 +90,10 @@ impl Tx {
         change_unaudited!(self, Unaudited::LookedAfter, c => dsl::delete(proofs).execute(c).await)?;
         let links = links::table.filter(links::created_at.lt(now.plus_millis(-100 * hour).naive()));
         change_unaudited!(self, Unaudited::LookedAfter, c => dsl::delete(links).execute(c).await)?;
+        let month = 30 * 24 * hour;
+        let refusals =
+            scim_refusals::table.filter(scim_refusals::last_at.lt(now.plus_millis(-month).naive()));
+        change_unaudited!(self, Unaudited::LookedAfter, c => dsl::delete(refusals).execute(c).await)?;
         Ok(())
     }
 }

@@ -15,6 +15,22 @@ diesel::table! {
 }
 
 diesel::table! {
+    scim_refusals (tenant_id, id) {
+        tenant_id -> Text,
+        id -> Binary,
+        token_id -> Text,
+        method -> Text,
+        target -> Text,
+        subject -> Nullable<Text>,
+        status -> BigInt,
+        scim_type -> Nullable<Text>,
+        detail -> Text,
+        times -> BigInt,
+        last_at -> Timestamp,
+    }
+}
+
+diesel::table! {
     sessions (tenant_id, id) {
         tenant_id -> Text,
         id -> Text,

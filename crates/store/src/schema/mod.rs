@@ -19,6 +19,7 @@ diesel::allow_tables_to_appear_in_same_query!(
     groups,
     group_members,
     scim_tokens,
+    scim_refusals,
     audit_entries,
     audit_unsealed,
     audit_sealed,

@@ -2,4 +2,5 @@
 
 pub(crate) mod pats;
 pub(crate) mod rows;
+pub(crate) mod scim_refusals;
 pub(crate) mod scim_tokens;

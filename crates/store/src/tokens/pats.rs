@@ -11,7 +11,7 @@ use crate::{
     Tx,
     db::{change, read},
     prepared::Prepared,
-    schema::personal_access_tokens as rows,
+    schema::{personal_access_tokens as rows, users},
 };
 
 #[async_trait]
@@ -58,5 +58,31 @@ impl PatStore for Tx {
         let query = Prepared(dsl::update(live).set(rows::revoked_at.eq(at.naive())));
         let revoked = change!(self, c => query.execute(c).await)? == 1;
         Ok(revoked)
+    }
+}
+
+impl Tx {
+    /// Returns the tokens that expire between these times, with their owners' user names: soonest first, at most
+    /// `count`. Leaves out tokens of disabled and deleted users.
+    pub async fn expiring_pats(
+        &mut self,
+        from: Timestamp,
+        until: Timestamp,
+        count: i64,
+    ) -> StoreResult<Vec<(Pat, String)>> {
+        let owners = users::table.on(users::tenant_id.eq(rows::tenant_id).and(users::id.eq(rows::user_id)));
+        let query = rows::table
+            .inner_join(owners)
+            .filter(rows::tenant_id.eq(self.tenant.as_str()))
+            .filter(rows::revoked_at.is_null())
+            .filter(rows::expires_at.gt(from.naive()))
+            .filter(rows::expires_at.le(until.naive()))
+            .filter(users::active.eq(true))
+            .filter(users::deleted_at.is_null())
+            .order(rows::expires_at)
+            .limit(count);
+        let found: Vec<(PatRow, String)> =
+            read!(self, c => query.select((PatRow::as_select(), users::user_name)).load(c).await)?;
+        found.into_iter().map(|(row, owner)| Ok((Pat::try_from(row)?, owner))).collect()
     }
 }

@@ -1,5 +1,7 @@
 //! Replays past events, counts attempts by hour, and purges old attempts.
 
+use std::collections::HashMap;
+
 use ::webhooks::{HourOfDeliveries, Key, ReplaySummary, Subscription, SubscriptionId};
 use audit::Unaudited;
 use diesel::prelude::*;
@@ -108,6 +110,22 @@ impl Tx {
             failed,
         };
         Ok(found.into_iter().map(hour).collect())
+    }
+
+    /// Returns how many attempts succeeded and failed since `from`, by subscription. Leaves out subscriptions without
+    /// attempts.
+    pub async fn delivery_counts(&mut self, from: Timestamp) -> StoreResult<HashMap<String, (i64, i64)>> {
+        let query = hours::table
+            .filter(hours::tenant_id.eq(self.tenant.as_str()))
+            .filter(hours::hour.ge(from.naive()))
+            .select((hours::subscription_id, hours::succeeded, hours::failed));
+        let found: Vec<(String, i64, i64)> = read!(self, c => query.load(c).await)?;
+        let mut counts: HashMap<String, (i64, i64)> = HashMap::new();
+        for (subscription, succeeded, failed) in found {
+            let count = counts.entry(subscription).or_default();
+            *count = (count.0 + succeeded, count.1 + failed);
+        }
+        Ok(counts)
     }
 
     /// Purges attempts older than 30 days, or all attempts of a deleted subscription and finally the subscription

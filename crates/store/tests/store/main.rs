@@ -12,6 +12,7 @@ mod forged_places;
 mod forged_removal;
 mod people;
 mod saml;
+mod scim_refusals;
 mod sign_in;
 mod support;
 mod unaudited;

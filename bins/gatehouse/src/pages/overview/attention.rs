@@ -1,8 +1,23 @@
 //! What an administrator has to do.
 
+use std::collections::HashMap;
+
 use kernel::Timestamp;
 use saml_sp::{FindingOutcome, Provider, TenantSetup};
+use tokens::Pat;
 use webhooks::{DisabledReason, Subscription};
+
+/// Milliseconds of a day.
+pub(super) const DAY: i64 = 24 * 3_600_000;
+/// Days before their expiry from which tokens are shown.
+const DAYS: i64 = 7;
+/// Maximum number of tokens that are shown.
+pub(super) const TOKENS: i64 = 5;
+
+/// Returns the time until which tokens that expire are shown.
+pub(super) fn horizon(now: Timestamp) -> Timestamp {
+    now.plus_millis(DAYS * DAY)
+}
 
 /// Problems, most urgent first.
 pub(super) type Problems = Vec<ProblemRow>;
@@ -17,14 +32,17 @@ pub(super) struct ProblemRow {
     pub(super) is_failure: bool,
 }
 
-/// Returns the problems of SSO connections and webhooks.
+/// Returns the problems of SSO connections and webhooks, whose deliveries of the last 24 hours are counted, and the personal access tokens that expire soon.
 pub(super) fn problems(
     providers: &[Provider],
     webhooks: &[Subscription],
+    deliveries: &HashMap<String, (i64, i64)>,
+    expiring: &[(Pat, String)],
     setup: &TenantSetup,
     now: Timestamp,
 ) -> Problems {
-    let mut problems: Vec<_> = webhooks.iter().filter_map(of_webhook).collect();
+    let mut problems: Vec<_> =
+        webhooks.iter().filter_map(|webhook| of_webhook(webhook, deliveries)).collect();
     for provider in providers {
         let findings = provider.findings(setup, now).into_iter();
         problems.extend(findings.filter(|finding| finding.outcome != FindingOutcome::Passed).map(
@@ -36,14 +54,19 @@ pub(super) fn problems(
             },
         ));
     }
+    problems.extend(expiring.iter().map(|(token, owner)| of_token(token, owner, now)));
     problems.sort_by_key(|problem| !problem.is_failure);
     problems
 }
 
-fn of_webhook(webhook: &Subscription) -> Option<ProblemRow> {
-    let detail = match webhook.disabled_reason? {
-        DisabledReason::Gone => "Disabled, because the receiver answered 410 Gone.",
-        DisabledReason::Failing => "Disabled, because no delivery succeeded for five days.",
+fn of_webhook(webhook: &Subscription, deliveries: &HashMap<String, (i64, i64)>) -> Option<ProblemRow> {
+    let fails =
+        deliveries.get(webhook.id.as_str()).is_some_and(|&(succeeded, failed)| succeeded == 0 && failed > 0);
+    let detail = match webhook.disabled_reason {
+        None if fails && webhook.enabled => "No attempt succeeded in the last 24 hours.",
+        None => return None,
+        Some(DisabledReason::Gone) => "Disabled, because the receiver answered 410 Gone.",
+        Some(DisabledReason::Failing) => "Disabled, because no delivery succeeded for five days.",
     };
     Some(ProblemRow {
         title: webhook.name.clone(),
@@ -51,4 +74,21 @@ fn of_webhook(webhook: &Subscription) -> Option<ProblemRow> {
         path: format!("{}?id={}", super::super::webhooks::PATH, webhook.id),
         is_failure: true,
     })
+}
+
+fn of_token(token: &Pat, owner: &str, now: Timestamp) -> ProblemRow {
+    let left = token.expires_at.map_or(0, |expiry| expiry.unix_millis() - now.unix_millis());
+    let expiry = match left / DAY {
+        0 => "within 24 hours".to_owned(),
+        1 => "in 1 day".to_owned(),
+        days => format!("in {days} days"),
+    };
+    ProblemRow {
+        title: token.name.clone(),
+        detail: format!(
+            "This personal access token of {owner} expires {expiry}. Create a new one before its program is refused."
+        ),
+        path: format!("{}?id={}", super::super::people::PATH, token.user),
+        is_failure: false,
+    }
 }

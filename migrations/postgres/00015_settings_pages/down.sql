@@ -1,0 +1,2 @@
+DROP INDEX personal_access_tokens_expiry;
+DROP TABLE scim_refusals;
