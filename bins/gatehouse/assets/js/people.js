@@ -23,10 +23,6 @@ function addresses(text) {
   return [...new Set(lines.flat().map((part) => part.trim()).filter(Boolean))];
 }
 
-/** Explains why an invitation failed. After a 503, the user exists and only the mail is missing. */
-const sentence = (error) =>
-  error.status === 503 ? `${error.message} If the user is in the list now, create a link on the user's page.` : error.message;
-
 /** Renders the outcome of an invitation. */
 function outcome({ email, link, error }) {
   const about = element("div", element("b", email), " ", error ? badge("not invited", "bad") : badge("invited", "good"));
@@ -42,25 +38,9 @@ function outcome({ email, link, error }) {
 
 onSend("invite", async (given, form) => {
   const emails = addresses(given.get("emails"));
-  if (emails.length === 0) throw new Refusal(400, { error: "email: write at least one address" });
-  if (emails.length > MOST) throw new Refusal(400, { error: `email: at most ${MOST} addresses at a time` });
-  const results = [];
-  let stopped = false;
-  for (const email of emails) {
-    if (stopped) {
-      results.push({ email, error: "Not tried." });
-      continue;
-    }
-    try {
-      const { link } = await ask("POST", path, { email, role: given.get("role") });
-      results.push({ email, link });
-    } catch (error) {
-      if (results.length === 0 && (emails.length === 1 || !(error instanceof Refusal))) throw error;
-      // The links received so far are shown, because they cannot be shown again.
-      stopped = !(error instanceof Refusal) || error.status === 0 || error.status === 401;
-      results.push({ email, error: error instanceof Refusal ? sentence(error) : "Not tried." });
-    }
-  }
+  if (emails.length === 0) throw new Refusal(400, { error: "emails: write at least one address" });
+  if (emails.length > MOST) throw new Refusal(400, { error: `emails: at most ${MOST} addresses at a time` });
+  const { invitations: results } = await ask("POST", `${path}/invitations`, { emails, role: given.get("role") });
   form.closest("dialog").close();
   const refused = results.filter(({ error }) => error).length;
   if (refused === 0 && results.every(({ link }) => !link)) {

@@ -328,6 +328,7 @@ pub(crate) fn body(operation: &Operation) -> Option<Value> {
         "create_scim_token" => Some(json!({ "name": "Okta" })),
         "patch_person" => Some(json!({ "title": "Countess" })),
         "invite_user" => Some(json!({ "email": "invited@example.com" })),
+        "invite_users" => Some(json!({ "emails": ["first@example.com", "second@example.com"] })),
         "patch_settings_user" => Some(json!({ "active": false })),
         "put_sign_in_policy" | "sign_in_policy_impact" => Some(json!({
             "signInMode": "CREDENTIALS_ONLY",

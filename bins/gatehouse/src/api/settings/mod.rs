@@ -44,6 +44,7 @@ pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
         .service(audit_log::proofs::get_audit_proof)
         .service(users::list_settings_users)
         .service(users::invite_user)
+        .service(users::invitations::invite_users)
         .service(users::sign_in_test::test_user_sign_in)
         .service(users::get_settings_user)
         .service(users::patch_settings_user)

@@ -11,10 +11,11 @@ use crate::{
 };
 
 /// Operations for which the body, or a resource that it names, decides whether a step-up is required.
-const BODY_DECIDES: [&str; 6] = [
+const BODY_DECIDES: [&str; 7] = [
     "consume_step_up",
     "create_token",
     "invite_user",
+    "invite_users",
     "patch_settings_user",
     "verify_totp",
     "verify_passkey",

@@ -2,6 +2,7 @@
 
 mod act;
 pub(crate) mod filter;
+pub(crate) mod invitations;
 pub(crate) mod resets;
 pub(crate) mod saml_subjects;
 pub(crate) mod sessions;
@@ -161,11 +162,7 @@ pub(crate) async fn invite_user(
     proof: OptionalStepUp<UserAdminChange>,
     body: Result<Json<InviteBody>, Problem>,
 ) -> Answer {
-    if call.site.mail.is_none() && !call.caller().has_session() {
-        let message = "a personal access token never receives an invitation's link: configure mail (smtp_url), or invite \
-                       with a session";
-        return Err(Problem::forbidden("CREDENTIAL_KIND", message));
-    }
+    may_receive_links(&call)?;
     let InviteBody { email, role, display_name } = body?.0;
     let (email, role) = (email_of(&email)?, role.unwrap_or(Role::Member));
     if role == Role::Admin {
@@ -185,6 +182,16 @@ pub(crate) async fn invite_user(
     let (person, link) = call.write(work).await?;
     let link = people::deliver(&call.site, &person, LinkKind::Invitation, link).await?;
     Ok(answer(&UserView::of(person, link)))
+}
+
+/// Fails if the response would contain an invitation's link and the caller is a personal access token.
+fn may_receive_links(call: &Call<Administer>) -> Result<(), Problem> {
+    if call.site.mail.is_some() || call.caller().has_session() {
+        return Ok(());
+    }
+    let message = "a personal access token never receives an invitation's link: configure mail (smtp_url), or invite \
+                   with a session";
+    Err(Problem::forbidden("CREDENTIAL_KIND", message))
 }
 
 /// Fails unless the caller has a session: tokens may not do this.

@@ -135,6 +135,7 @@ ask("begin_passkey", step_up="ACCOUNT_SECURITY_CHANGE")
 
 # Users, for administrators.
 invited = ask("invite_user", body={"email": "grace@example.com", "displayName": "Grace"})
+ask("invite_users", body={"emails": ["dorothy@example.com", "grace@example.com"], "role": "MEMBER"})
 link = invited.link.partition("#link=")[2]
 ask("redeem_link", client=other, body={"token": link, "password": "what an admiral would say"})
 ask("get_me", client=other)

@@ -4,6 +4,7 @@ mod attestation;
 mod audit_log;
 mod audit_proofs;
 mod domains;
+mod invitations;
 mod network;
 mod saml_lock_order;
 mod saml_providers;

@@ -1,0 +1,189 @@
+//! `/api/settings/users/invitations`: invites several users at once.
+
+use std::{collections::HashSet, time::Duration};
+
+use actix_web::post;
+use audit::{Audited, Event, events::users::UserInvited};
+use directory::{LinkKind, NewPerson, PeopleStore, Person, Role, create_person};
+use futures_util::{StreamExt, stream};
+use gate::{
+    body::{Json, answer},
+    errors::Problem,
+    permissions::Administer,
+    step_up::{ConsumedStepUp, OptionalStepUp, UserAdminChange},
+};
+use kernel::{Ctx, Email};
+use serde::{Deserialize, Serialize};
+use sign_in::reset::issue_link;
+use store::Tx;
+use tokens::RawToken;
+use tokio::time::{Instant, timeout_at};
+use utoipa::ToSchema;
+
+use super::{in_person, may_receive_links};
+use crate::{
+    api::{Answer, Call, Site, openapi::values},
+    people::deliver,
+};
+
+/// Maximum number of addresses per request.
+const MAX_EMAILS: usize = 100;
+/// Mails that are sent concurrently.
+const MAILS_AT_ONCE: usize = 8;
+/// Time limit of all mails together.
+const MAIL_LIMIT: Duration = Duration::from_secs(25);
+
+const TAKEN: &str = "Another user of this tenant has this address.";
+const NOT_SENT: &str = "The mail could not be sent. Create a link on the user's page.";
+
+/// The users to invite.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct InvitationsBody {
+    /// The addresses. Repeated ones count once.
+    #[schema(value_type = Vec<values::EmailAddress>, min_items = 1, max_items = 100)]
+    emails: Vec<String>,
+    /// `ADMIN` or `MEMBER` (default).
+    #[schema(value_type = Option<values::UserRole>)]
+    role: Option<Role>,
+}
+
+/// The outcome for one address.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct InvitationOutcome {
+    email: String,
+    /// `usr_…`; absent if no user was created.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    user_id: Option<String>,
+    /// Link to set a password. Shown once, and only if it was not sent by mail.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    link: Option<String>,
+    /// Why the address was not invited. With `userId`, the user exists, but the mail could not be sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    error: Option<String>,
+}
+
+impl InvitationOutcome {
+    fn refused(email: String, user_id: Option<String>, error: &str) -> Self {
+        Self { email, user_id, link: None, error: Some(error.to_owned()) }
+    }
+}
+
+/// The outcomes, in the order of the addresses.
+#[derive(Serialize, ToSchema)]
+struct InvitationOutcomes {
+    invitations: Vec<InvitationOutcome>,
+}
+
+/// A user who was created, or the address that another user has.
+enum Created {
+    User(Box<Person>, RawToken),
+    Taken(Email),
+}
+
+/// Invite several users
+///
+/// Like inviting each user alone, in one transaction and with one step-up (`USER_ADMIN_CHANGE`) for all
+/// administrators. Addresses that other users have are reported in their outcome; the others are invited. Outcomes are
+/// in the order of the addresses.
+#[utoipa::path(
+    security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
+    responses(
+        (status = 200, description = "The outcome of each invitation.", body = InvitationOutcomes),
+        (status = 400, description = "An address is malformed, or their number is not between 1 and 100. Nobody is invited."),
+        (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
+        (status = 403, description = "CREDENTIAL_KIND: a personal access token cannot invite administrators, and no user at all if mail is not configured."),
+    )
+)]
+#[post("/api/settings/users/invitations")]
+pub(crate) async fn invite_users(
+    call: Call<Administer>,
+    proof: OptionalStepUp<UserAdminChange>,
+    body: Result<Json<InvitationsBody>, Problem>,
+) -> Answer {
+    may_receive_links(&call)?;
+    let InvitationsBody { emails, role } = body?.0;
+    let (emails, role) = (distinct(&emails)?, role.unwrap_or(Role::Member));
+    if role == Role::Admin {
+        in_person(call.caller().has_session())?;
+        proof.require()?;
+    }
+    let sent = call.site.mail.is_some();
+    let work = async move |ctx: &Ctx, tx: &mut Tx| {
+        let spending =
+            if role == Role::Admin { proof.lock_and_consume(ctx, tx).await? } else { ConsumedStepUp::none() };
+        let mut events = spending.events()?;
+        let (created, invited) = create_all(ctx, tx, emails, role, sent).await?;
+        events.extend(invited);
+        Ok::<_, Problem>(Audited::of_changes(created, events))
+    };
+    let created = call.write(work).await?;
+    let deadline = Instant::now() + MAIL_LIMIT;
+    let outcomes = stream::iter(created).map(|created| outcome(&call.site, created, deadline));
+    Ok(answer(&InvitationOutcomes { invitations: outcomes.buffered(MAILS_AT_ONCE).collect().await }))
+}
+
+/// Creates the users with their links. Addresses that other users have are left out.
+async fn create_all(
+    ctx: &Ctx,
+    tx: &mut Tx,
+    emails: Vec<Email>,
+    role: Role,
+    sent: bool,
+) -> Result<(Vec<Created>, Vec<Event>), Problem> {
+    let (mut created, mut events) = (Vec::new(), Vec::new());
+    for email in emails {
+        if tx.user_of_email(&email.key()).await?.is_some() {
+            created.push(Created::Taken(email));
+            continue;
+        }
+        let new = NewPerson { email: email.clone(), role, display_name: None };
+        match create_person(ctx, tx, new).await {
+            Ok(person) => {
+                let link = issue_link(ctx, tx, &person, LinkKind::Invitation).await?;
+                events.push(Event::new(person.id.as_str(), &UserInvited { role: role.as_str(), sent }));
+                created.push(Created::User(Box::new(person), link));
+            }
+            Err(directory::Error::EmailTaken(_)) => created.push(Created::Taken(email)),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok((created, events))
+}
+
+/// Parses the addresses and drops repeated ones.
+fn distinct(emails: &[String]) -> Result<Vec<Email>, Problem> {
+    if emails.is_empty() || emails.len() > MAX_EMAILS {
+        return Err(Problem::invalid_request(format!("emails: must have 1 to {MAX_EMAILS} addresses")));
+    }
+    let mut seen = HashSet::new();
+    let mut distinct = Vec::new();
+    for (position, text) in emails.iter().enumerate() {
+        let parsed = text.trim().parse::<Email>();
+        let email = parsed.map_err(|_| {
+            Problem::invalid_request(format!("emails[{position}]: {text:?} is not an email address"))
+        })?;
+        if seen.insert(email.key()) {
+            distinct.push(email);
+        }
+    }
+    Ok(distinct)
+}
+
+/// Sends the invitation of a user, and describes what became of it.
+async fn outcome(site: &Site, created: Created, deadline: Instant) -> InvitationOutcome {
+    let (person, link) = match created {
+        Created::User(person, link) => (person, link),
+        Created::Taken(email) => return InvitationOutcome::refused(email.to_string(), None, TAKEN),
+    };
+    let sent = timeout_at(deadline, deliver(site, &person, LinkKind::Invitation, link)).await;
+    let Ok(Ok(link)) = sent else {
+        tracing::error!(user = person.id.as_str(), "the mail with an invitation could not be sent");
+        return InvitationOutcome::refused(person.user_name, Some(person.id.to_string()), NOT_SENT);
+    };
+    InvitationOutcome { email: person.user_name, user_id: Some(person.id.to_string()), link, error: None }
+}
