@@ -2,7 +2,7 @@
 
 import { UNABLE, signature, verdict } from "./audit-checkpoint.js";
 import { bytes, canHash, isIncluded, isLeafOf, readNote } from "./audit-proofs.js";
-import { classed, foldedRow, refused, wholeTime } from "./elements.js";
+import { badge, classed, foldedRow, refused, wholeTime } from "./elements.js";
 import { $, $$, element, onAct } from "./page.js";
 import { mine } from "./session.js";
 
@@ -11,6 +11,9 @@ const list = $("[data-entries]");
 
 /** Descriptions of the action codes, from the catalog. */
 export const meanings = new Map($$("#kinds option").map((option) => [option.value, option.textContent]));
+
+/** Names of the resource types. */
+const types = new Map($$("#seek-type option").map((option) => [option.value, option.textContent]));
 
 // The entries that are shown, each with its metadata exactly as the server wrote it.
 const known = new Map();
@@ -35,7 +38,7 @@ function glance({ timestamp, actor, action, resourceType, resourceId, ip }) {
   const meaning = meanings.get(action);
   const what = classed("span", "what", ...(meaning ? [element("span", meaning), " "] : []), code(action));
   const who = classed("span", "who-acted", element("b", actor.name ?? actor.id), " ", classed("span", "soft", actor.type));
-  const about = classed("span", "about", classed("span", "soft", resourceType), " ", code(resourceId));
+  const about = classed("span", "about", classed("span", "soft", types.get(resourceType) ?? resourceType), " ", code(resourceId));
   return [when, what, who, about];
 }
 
@@ -61,15 +64,38 @@ function details({ id, actor, action, resourceType, resourceId, metadata }) {
   return classed("div", "within", facts, shown, acts, refused(), proof);
 }
 
-function row(entry) {
-  return foldedRow(entry.id, "entry", glance(entry), () => details(entry));
+/** Renders an entry, with the step-up that permitted it. */
+function row(entry, stepUp) {
+  if (!stepUp) return foldedRow(entry.id, "entry", glance(entry), () => details(entry));
+  const [when, what, ...rest] = glance(entry);
+  what.append(" ", badge("after step-up"));
+  const inside = () => {
+    const all = details(entry);
+    all.append(element("h3", "Step-up"), classed("ol", "log", row(stepUp)));
+    return all;
+  };
+  return foldedRow(entry.id, "entry", [when, what, ...rest], inside);
+}
+
+/** Pairs each entry with the step-up that was consumed for it: of the same actor in the same operation. */
+function paired(entries) {
+  const operation = ({ timestamp, actor, ip }) => `${timestamp} ${actor.id} ${ip ?? ""}`;
+  const isStepUp = ({ action }) => action === "ACCOUNT_STEPUP_CONSUMED";
+  const acts = new Map(entries.filter((entry) => !isStepUp(entry)).map((entry) => [operation(entry), entry]));
+  const stepUps = new Map();
+  for (const entry of entries.filter(isStepUp)) {
+    const act = acts.get(operation(entry));
+    if (act && !stepUps.has(act)) stepUps.set(act, entry);
+  }
+  const folded = new Set(stepUps.values());
+  return entries.filter((entry) => !folded.has(entry)).map((entry) => [entry, stepUps.get(entry)]);
 }
 
 /** Shows these entries, appended to the current ones or in place of them. Returns the first new row. */
 export function show(entries, texts, isFurther) {
   if (!isFurther) known.clear();
   entries.forEach((entry, at) => known.set(entry.id, { entry, metadata: texts[at] }));
-  const rows = entries.map(row);
+  const rows = paired(entries).map(([entry, stepUp]) => row(entry, stepUp));
   if (isFurther) list.append(...rows);
   else list.replaceChildren(...rows);
   return rows[0];

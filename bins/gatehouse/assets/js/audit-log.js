@@ -1,12 +1,14 @@
 // The audit log page: search, export and verification.
 
 import { Refusal } from "./api.js";
+import { actorId, offerActors } from "./audit-actors.js";
 import { mark, showActivity } from "./audit-chart.js";
 import { showCheckpoint } from "./audit-checkpoint.js";
 import { actors, meanings, show, shownCount } from "./audit-entries.js";
 import { metadataTexts } from "./audit-proofs.js";
+import { offerSearches } from "./audit-searches.js";
 import { $, clear, count, element, local, onAct, refuse, say } from "./page.js";
-import { keepAlive, myRequest } from "./session.js";
+import { embeddedAnswer, keepAlive, myRequest } from "./session.js";
 
 const path = "/api/settings/audit-log";
 const form = $('[data-form="search"]');
@@ -53,8 +55,9 @@ function codes(words) {
 }
 
 /** Reads the fields, as the API expects them. */
-function asked() {
+async function asked() {
   const all = said();
+  if (all.has("userId")) all.set("userId", await actorId(all.get("userId")));
   if (all.has("action")) all.set("action", codes(all.get("action")));
   return all;
 }
@@ -81,13 +84,13 @@ function tellNothing(isSearched) {
   const again = element("button", "Show all entries");
   Object.assign(again, { type: "button", className: "link" });
   again.dataset.act = "clear";
-  none.replaceChildren(element("p", "No entries match. Enter complete IDs for the actor and the resource. ", again));
+  none.replaceChildren(element("p", "No entries match. Enter a complete name or ID of the actor, and a complete ID of the resource. ", again));
 }
 
 function draw({ page, text, query }, isFurther) {
   const texts = metadataTexts(text);
   const first = show(page.entries, texts.length === page.entries.length ? texts : [], isFurther);
-  $("#people").replaceChildren(...[...actors()].map(([id, name]) => new Option(name, id)));
+  offerActors(actors());
   next = page.nextCursor ? { query, cursor: page.nextCursor } : undefined;
   const stopped = $("[data-stopped]", further);
   stopped.hidden = !page.scanStoppedAt;
@@ -100,13 +103,15 @@ function draw({ page, text, query }, isFurther) {
   return first;
 }
 
-/** Fetches a page of entries. Returns undefined if another search started meanwhile. */
+/** Reads the body of a response as the server wrote it. */
+const textOf = (answer) => answer.text().catch(() => { throw new Refusal(0, {}); });
+
+/** Fetches a page of entries, or takes the one that the page contains. Returns undefined if another search started meanwhile. */
 async function pageOf(query) {
   const own = turn;
   $("[data-entries]").setAttribute("aria-busy", "true");
   try {
-    const answer = await myRequest("GET", `${path}?${query}`);
-    const text = await answer.text().catch(() => { throw new Refusal(0, {}); });
+    const text = embeddedAnswer(`${path}?${query}`) ?? (await textOf(await myRequest("GET", `${path}?${query}`)));
     return own === turn ? { page: JSON.parse(text), text } : undefined;
   } catch (error) {
     if (own === turn) throw error;
@@ -120,16 +125,18 @@ async function look() {
   clearTimeout(timer);
   turn += 1;
   next = undefined;
-  const [all, query] = [said(), asked()];
+  const [all, own] = [said(), turn];
   history.replaceState(null, "", all.size > 0 ? `?${all}` : location.pathname);
   mark(all.get("from"), all.get("to"));
   found.textContent = "Loading…";
   try {
-    const answer = await pageOf(query);
+    const query = await asked();
+    const answer = own === turn && (await pageOf(query));
     if (!answer) return;
     clear(form);
     draw({ ...answer, query }, false);
   } catch (error) {
+    if (own !== turn) return;
     clear(form);
     refuse(form, error, true);
     if ($("[aria-invalid]", more)) more.open = true;
@@ -179,7 +186,7 @@ onAct("only", async (button) => {
 onAct("export", async (button) => {
   const cut = $("[data-cut]");
   cut.hidden = true;
-  const query = asked();
+  const query = await asked();
   for (const [name, value] of new URLSearchParams(button.dataset.query)) query.set(name, value);
   let answer;
   try {
@@ -202,6 +209,10 @@ onAct("export", async (button) => {
 });
 
 // Collapsed on narrow screens to leave room for the entries.
+offerSearches(said, (query) => {
+  fill(query, true);
+  look();
+});
 more.open = matchMedia("(min-width: 52rem)").matches;
 fill(new URLSearchParams(location.search), true);
 showActivity((from, to) => {

@@ -1,9 +1,10 @@
 // Setup steps at the identity provider, with the values of this connection.
 
-import { $, $$, say } from "./page.js";
+import { $, say } from "./page.js";
 import { keepAlive } from "./session.js";
 import { guide, offerCertificate } from "./sso-guide.js";
-import { id, load, onProvider } from "./sso-head.js";
+import { load, onProvider } from "./sso-head.js";
+import { showTest } from "./sso-test.js";
 
 // The identity provider that was chosen when the connection was added.
 const chosen = sessionStorage.getItem("gatehouse.sso.idp");
@@ -13,7 +14,6 @@ sessionStorage.removeItem("gatehouse.sso.said");
 if (chosen) $(`[name=idp][value="${chosen}"]`).checked = true;
 if (said) say(said);
 
-for (const link of $$("[data-overview]")) link.href = `?${new URLSearchParams({ provider: id })}`;
 guide();
 
 onProvider(({ serviceProvider: { certificates } }) => {
@@ -21,5 +21,6 @@ onProvider(({ serviceProvider: { certificates } }) => {
   offerCertificate(pem);
 });
 
-load();
+await load();
+await showTest();
 keepAlive();

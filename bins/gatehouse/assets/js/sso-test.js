@@ -5,15 +5,22 @@ import { $, element, localise, onAct, refuse } from "./page.js";
 import { mine } from "./session.js";
 import { id, own, provider } from "./sso-head.js";
 import { report } from "./sso-report.js";
-import { moment, sentence } from "./sso-words.js";
+import { moment, sentence, since } from "./sso-words.js";
 
 const part = $('[data-part="test"]');
 const said = $("[data-tested]", part);
 const begun = $("[data-begun]", part);
 const place = $("[data-report]", part);
 const button = $('[data-act="test"]', part);
+/** Whether the identity provider opens in a new tab, so that this page waits for the response. */
+const staysOpen = "staysOpen" in part.dataset;
 /** Milliseconds between polls of a waiting test. */
 const EVERY = 3_000;
+
+let timer;
+let isWaiting = false;
+/** The ID of the test that is shown. */
+let shownTest = new URLSearchParams(location.search).get("test");
 
 const outcomes = { PASSED: ["passed", "good"], WARNING: ["warning", "soon"], FAILED: ["failed", "bad"] };
 
@@ -35,8 +42,13 @@ function checked({ check, outcome, detail }) {
 onAct("test", async () => {
   clearTimeout(timer);
   isWaiting = false;
-  const { loginUrl, expiresAt, checks } = await mine("POST", `${own}/test`);
-  history.replaceState(null, "", `?${new URLSearchParams({ provider: id })}`);
+  const { id: test, loginUrl, expiresAt, checks } = await mine("POST", `${own}/test`);
+  if (staysOpen) {
+    shownTest = test;
+    timer = setTimeout(showTest, EVERY);
+  } else {
+    history.replaceState(null, "", `?${new URLSearchParams({ provider: id })}`);
+  }
   place.hidden = true;
   const failed = checks.filter(({ outcome }) => outcome === "FAILED").length;
   said.textContent = failed > 0
@@ -54,13 +66,10 @@ onAct("test", async () => {
 
 // The report.
 
-let timer;
-let isWaiting = false;
-
-/** Shows the test in the page's URL, and polls it while the page is visible. */
+/** Shows the test in the page's URL or the one begun here, and polls it while the page is visible. */
 export async function showTest() {
   clearTimeout(timer);
-  const test = new URLSearchParams(location.search).get("test");
+  const test = shownTest;
   if (!test) return;
   button.textContent = "Test again";
   try {
@@ -79,6 +88,8 @@ function draw(found) {
   const { status, createdAt } = found;
   if (status === "WAITING") {
     said.textContent = `Waiting for a response to the test started on ${moment(createdAt)}. Sign in at the identity provider in this browser; the report appears here.`;
+    // The link above the report is still there.
+    if (!begun.hidden) return;
     const go = classed("a", "button strong", `Continue to ${provider.name}`);
     const way = new URL(provider.serviceProvider.loginUrl);
     way.searchParams.set("test", found.id);
@@ -88,9 +99,11 @@ function draw(found) {
     said.textContent = `The test started on ${moment(createdAt)} timed out without a response. Check the ACS URL at the identity provider.`;
     place.replaceChildren();
   } else {
-    said.textContent = status === "PASSED" ? "The connection works. Nobody was signed in." : "The connection doesn't work. Nobody was signed in.";
+    const verdict = status === "PASSED" ? "The connection works." : "The connection doesn't work.";
+    said.replaceChildren("Received a response ", since(found.finishedAt), `. ${verdict} Nobody was signed in.`);
+    begun.hidden = staysOpen;
     place.replaceChildren(...report(found));
-    localise(place);
+    localise(part);
   }
   place.hidden = place.childElementCount === 0;
 }

@@ -8,6 +8,7 @@ use askama::Template;
 use directory::{Role, Tenant};
 use gate::{access::Access, errors::Problem, permissions::AdministerInPerson};
 use kernel::Ctx;
+use serde::Serialize;
 use sessions::SessionId;
 use store::Tx;
 
@@ -24,6 +25,21 @@ pub(crate) struct PageFrame<'a> {
     pub(crate) here: &'static str,
     /// The signed-in user.
     pub(crate) person: Option<SignedInUser>,
+    /// Responses of the API that the script needs at once.
+    pub(crate) answers: Vec<EmbeddedAnswer>,
+}
+
+/// A response of the API, embedded in a page so that its script does not have to request it.
+pub(crate) struct EmbeddedAnswer {
+    /// Path and query of the request.
+    pub(crate) path: String,
+    pub(crate) json: String,
+}
+
+impl EmbeddedAnswer {
+    pub(crate) fn new(path: impl Into<String>, value: &impl Serialize) -> Result<Self, Problem> {
+        Ok(Self { path: path.into(), json: serde_json::to_string(value).map_err(Problem::unexpected)? })
+    }
 }
 
 /// The signed-in user, as the page header shows it.
@@ -55,7 +71,12 @@ impl SignedInUser {
 
 impl<'a> PageFrame<'a> {
     pub(crate) fn new(site: &'a Site, title: &'a str, script: &'static str) -> Self {
-        Self { title, base_url: &site.pipeline.base_url, script, here: "", person: None }
+        Self { title, base_url: &site.pipeline.base_url, script, here: "", person: None, answers: Vec::new() }
+    }
+
+    /// Embeds responses of the API.
+    pub(super) fn with(self, answers: Vec<EmbeddedAnswer>) -> Self {
+        Self { answers, ..self }
     }
 
     /// Returns whether the page shows the sections of the settings.

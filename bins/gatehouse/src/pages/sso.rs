@@ -3,14 +3,23 @@
 use actix_web::{HttpResponse, get};
 use askama::Template;
 use kernel::Ctx;
-use saml_sp::{Provider, ProviderId, ProviderStore, ServiceProvider};
+use saml_sp::{ProviderId, ServiceProvider};
 use store::Tx;
 
-use super::{frame::Administrator, frame::PageFrame, frame::draw};
-use crate::api::{Answer, Call, query::query};
+use super::frame::{Administrator, EmbeddedAnswer, PageFrame, draw};
+use crate::api::{
+    Answer, Call, ProviderView,
+    query::query,
+    settings::{
+        domains::domain_list,
+        saml_providers::{found, provider_list},
+    },
+};
 use gate::{errors::Problem, permissions::AdministerInPerson, shape::AreaProblem};
 
 pub(crate) const PATH: &str = "/settings/sso";
+/// The API's path of SSO connections.
+const API: &str = "/api/settings/saml-providers";
 
 /// The list of SSO connections.
 #[derive(Template)]
@@ -92,7 +101,7 @@ fn guessed(entity_id: &str) -> &'static str {
 }
 
 /// Renders the SSO pages: the list, `?new`, `?provider=sso_…` (with `&test=try_…` for the report of a connection
-/// test), and its `&view=setup` and `&view=settings`. The pages fetch their data from the API.
+/// test), and its `&view=setup` and `&view=settings`.
 #[get("/settings/sso")]
 pub(crate) async fn sso(call: Call<AdministerInPerson>) -> Result<HttpResponse, AreaProblem> {
     drawn(&call).await.map_err(|problem| AreaProblem::of(&call.request, problem))
@@ -101,33 +110,42 @@ pub(crate) async fn sso(call: Call<AdministerInPerson>) -> Result<HttpResponse, 
 async fn drawn(call: &Call<AdministerInPerson>) -> Answer {
     let id = query(&call.request, "provider").map(|id| id.parse::<ProviderId>()).transpose();
     let wanted = id.map_err(|_| Problem::not_found())?;
-    let find = async move |_: &Ctx, tx: &mut Tx| match &wanted {
-        Some(id) => Ok(Some(tx.provider(id).await?.ok_or_else(Problem::not_found)?)),
-        None => Ok::<Option<Provider>, Problem>(None),
+    let find = async move |_: &Ctx, tx: &mut Tx| {
+        let Some(id) = &wanted else { return Ok::<_, Problem>(None) };
+        Ok(Some(found(tx, id).await?))
     };
     let provider = call.read(find).await?;
     let administrator = Administrator::load(call).await?;
     let shell = |title, script| administrator.shell(&call.site, title, script, PATH);
-    let Some(one) = &provider else {
-        return match query(&call.request, "new") {
-            Some(_) => {
-                let ours = ServiceAddresses::stand_in(&call.site.pipeline.base_url);
-                draw(&New { shell: shell("Add SSO connection", "sso-new.js"), ours })
-            }
-            None => draw(&List { shell: shell("Single sign-on", "sso.js") }),
-        };
+    let Some((one, tenant)) = &provider else {
+        if query(&call.request, "new").is_some() {
+            let ours = ServiceAddresses::stand_in(&call.site.pipeline.base_url);
+            return draw(&New { shell: shell("Add SSO connection", "sso-new.js"), ours });
+        }
+        let answers = vec![
+            EmbeddedAnswer::new(API, &provider_list(call).await?)?,
+            EmbeddedAnswer::new("/api/settings/domains", &domain_list(call).await?)?,
+        ];
+        return draw(&List { shell: shell("Single sign-on", "sso.js").with(answers) });
     };
     let (id, entity_id) = (one.id.as_str(), one.idp.entity_id.as_str());
-    let ours = ServiceAddresses::of(&call.site.pipeline.base_url, &one.id);
+    let base_url = &call.site.pipeline.base_url;
+    let ours = ServiceAddresses::of(base_url, &one.id);
+    let view = ProviderView::of(base_url, one, tenant, call.ctx().now);
+    let shell = |script| {
+        Ok::<_, Problem>(
+            shell(&one.name, script).with(vec![EmbeddedAnswer::new(format!("{API}/{id}"), &view)?]),
+        )
+    };
     match query(&call.request, "view").as_deref() {
-        Some("settings") => draw(&Settings { shell: shell(&one.name, "sso-settings.js"), id, entity_id }),
+        Some("settings") => draw(&Settings { shell: shell("sso-settings.js")?, id, entity_id }),
         Some("setup") => {
-            let (shell, guessed) = (shell(&one.name, "sso-setup.js"), guessed(entity_id));
+            let (shell, guessed) = (shell("sso-setup.js")?, guessed(entity_id));
             draw(&Setup { shell, id, entity_id, guessed, ours })
         }
         _ => {
-            let shell = shell(&one.name, "sso-provider.js");
-            let base_url = call.site.pipeline.base_url.trim_end_matches('/');
+            let shell = shell("sso-provider.js")?;
+            let base_url = base_url.trim_end_matches('/');
             let sign_in_url = format!("{base_url}/auth/login?tenant={}", administrator.tenant.slug);
             draw(&Overview { shell, id, entity_id, sign_in_url, ours })
         }

@@ -7,11 +7,17 @@ use audit::{EventGroup, events::catalog};
 use kernel::Ctx;
 use store::Tx;
 
-use super::{frame::Administrator, frame::PageFrame, frame::draw};
-use crate::api::{Answer, Call, query::query};
+use super::frame::{Administrator, EmbeddedAnswer, PageFrame, draw};
+use crate::api::{
+    Answer, Call,
+    query::query,
+    settings::webhooks::{deliveries::delivery_list, view, webhook_list},
+};
 use gate::{errors::Problem, permissions::AdministerInPerson, shape::AreaProblem};
 
 pub(crate) const PATH: &str = "/settings/webhooks";
+/// The API's path of webhooks.
+const API: &str = "/api/settings/webhooks";
 
 /// The list of webhooks.
 #[derive(Template)]
@@ -47,8 +53,7 @@ struct Settings<'a> {
     groups: Vec<EventGroup<'a>>,
 }
 
-/// Renders the webhook pages: the list, `?new`, `?id=whk_…` and `?id=whk_…&view=settings`. The pages fetch their data
-/// from the API.
+/// Renders the webhook pages: the list, `?new`, `?id=whk_…` and `?id=whk_…&view=settings`.
 #[get("/settings/webhooks")]
 pub(crate) async fn webhooks(call: Call<AdministerInPerson>) -> Result<HttpResponse, AreaProblem> {
     drawn(&call).await.map_err(|problem| AreaProblem::of(&call.request, problem))
@@ -57,29 +62,31 @@ pub(crate) async fn webhooks(call: Call<AdministerInPerson>) -> Result<HttpRespo
 async fn drawn(call: &Call<AdministerInPerson>) -> Answer {
     let id = query(&call.request, "id").map(|id| id.parse::<SubscriptionId>()).transpose();
     let id = id.map_err(|_| Problem::not_found())?;
-    let find = async move |_: &Ctx, tx: &mut Tx| match &id {
-        Some(id) => Ok(Some(tx.subscription(id).await?.ok_or_else(Problem::not_found)?)),
-        None => Ok::<_, Problem>(None),
+    let find = async move |_: &Ctx, tx: &mut Tx| {
+        let Some(id) = &id else { return Ok::<_, Problem>(None) };
+        let one = tx.subscription(id).await?.ok_or_else(Problem::not_found)?;
+        Ok(Some((one, delivery_list(tx, id).await?)))
     };
     let subscription = call.read(find).await?;
     let administrator = Administrator::load(call).await?;
     let shell = |title, script| administrator.shell(&call.site, title, script, PATH);
-    let Some(one) = &subscription else {
-        return match query(&call.request, "new") {
-            Some(_) => {
-                draw(&New { shell: shell("Add webhook", "webhook-new.js"), groups: catalog().groups() })
-            }
-            None => draw(&List { shell: shell("Webhooks", "webhooks.js") }),
-        };
+    let Some((one, deliveries)) = &subscription else {
+        if query(&call.request, "new").is_some() {
+            return draw(&New { shell: shell("Add webhook", "webhook-new.js"), groups: catalog().groups() });
+        }
+        let list = EmbeddedAnswer::new(API, &webhook_list(call).await?)?;
+        return draw(&List { shell: shell("Webhooks", "webhooks.js").with(vec![list]) });
     };
     let (id, url) = (one.id.as_str(), one.url.as_str());
-    match query(&call.request, "view").as_deref() {
-        Some("settings") => {
-            let shell = shell(&one.name, "webhook-settings.js");
-            draw(&Settings { shell, id, url, groups: catalog().groups() })
-        }
-        _ => draw(&Deliveries { shell: shell(&one.name, "webhook.js"), id, url }),
+    let own = format!("{API}/{id}");
+    let webhook = EmbeddedAnswer::new(&own, &view(one, call.ctx().now, None))?;
+    if query(&call.request, "view").as_deref() == Some("settings") {
+        let shell = shell(&one.name, "webhook-settings.js").with(vec![webhook]);
+        return draw(&Settings { shell, id, url, groups: catalog().groups() });
     }
+    let deliveries = EmbeddedAnswer::new(format!("{own}/deliveries"), deliveries)?;
+    let shell = shell(&one.name, "webhook.js").with(vec![webhook, deliveries]);
+    draw(&Deliveries { shell, id, url })
 }
 
 #[cfg(test)]

@@ -6,7 +6,9 @@ import { readFile } from "node:fs/promises";
 import { chromium } from "playwright-core";
 
 const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-const widths = { narrow: { width: 360, height: 780 }, wide: { width: 1440, height: 900 } };
+const widths = { narrow: { width: 390, height: 844 }, wide: { width: 1440, height: 900 } };
+/** The narrowest window in which pages may not scroll sideways. */
+const narrowest = { width: 360, height: 780 };
 
 export async function launch() {
   return chromium.launch({
@@ -71,6 +73,9 @@ export async function signOut(page) {
   await page.locator("#account").getByRole("button", { name: "Sign out" }).click();
 }
 
+/** Returns how many pixels the page is wider than its window. */
+const excess = (page) => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+
 /** Takes screenshots of the page and fails on horizontal overflow and on serious findings of axe. */
 export async function look(page, name, folder) {
   const findings = [];
@@ -80,7 +85,7 @@ export async function look(page, name, folder) {
       await page.emulateMedia({ colorScheme: theme, reducedMotion: "reduce" });
       // The API reference is long, and the machine may be slow.
       await page.screenshot({ path: `${folder}/${name}-${width}-${theme}.png`, fullPage: true, timeout: 60_000 });
-      const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+      const wide = await excess(page);
       assert.ok(wide <= 0, `${name} at ${width}: ${wide} px wider than the window`);
       await page.evaluate(axe);
       const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
@@ -89,6 +94,8 @@ export async function look(page, name, folder) {
       }
     }
   }
+  await page.setViewportSize(narrowest);
+  assert.ok((await excess(page)) <= 0, `${name} is wider than the narrowest window`);
   await page.setViewportSize(widths.wide);
   await page.emulateMedia({ colorScheme: "light" });
   for (const finding of findings) console.log(`  axe, ${finding.impact}: ${JSON.stringify(finding)}`);

@@ -1,5 +1,6 @@
 // An administrator adds an SSO connection, and a user signs in through it.
 import assert from "node:assert/strict";
+import { changeEmbedded } from "./embedded.mjs";
 import { authenticator, signOut } from "./eyes.mjs";
 import { idp } from "./idp.mjs";
 
@@ -105,6 +106,17 @@ export async function sso({ page, complaints, confirm }, see, by, stranger, sign
   await see(page, "sso-report-nobody");
   other.answer.email = "kim@corp.example";
 
+  // The setup guide waits for the response while the identity provider is open in another tab.
+  await tab("Setup guide");
+  await by(page, "Test connection").click();
+  const [signingIn] = await Promise.all([page.context().waitForEvent("page"), link("Continue to Elsewhere <b>").click()]);
+  await signingIn.getByText("Nobody was signed in.").first().waitFor();
+  await signingIn.close();
+  await page.bringToFront();
+  await page.getByText(/^Received a response .*The connection works\. Nobody was signed in\.$/).waitFor();
+  await see(page, "sso-setup-tested");
+  await tab("Overview");
+
   // A test that waits, and one that expired.
   const [begun] = await Promise.all([page.waitForResponse((answer) => answer.url().endsWith("/test")), page.locator('[data-act="test"]').click()]);
   const waiting = `/settings/sso?${new URLSearchParams({ provider: own, test: (await begun.json()).id })}`;
@@ -164,9 +176,7 @@ export async function sso({ page, complaints, confirm }, see, by, stranger, sign
   await see(page, "sso");
 
   // A longer list with other states.
-  await page.route(/\/api\/settings\/saml-providers$/, async (route) => {
-    const answer = await route.fetch();
-    const { providers: [first] } = await answer.json();
+  await changeEmbedded(page, /\/settings\/sso$/, "/api/settings/saml-providers", ({ providers: [first] }) => {
     const day = (days) => new Date(Date.now() + days * 86_400_000).toISOString();
     const certificate = (status, from, to) => ({ ...first.certificates[0], status, notBefore: day(from), notAfter: day(to) });
     const others = [
@@ -175,7 +185,7 @@ export async function sso({ page, complaints, confirm }, see, by, stranger, sign
       { name: "ADFS", entityId: "http://adfs.example/adfs/services/trust", certificates: [certificate("VALID", -100, 300)], metadata: { ...first.metadata, failedAt: day(0), error: "x" }, warnings: ["metadataUrl: could not be used on 2026-11-22: there was no answer. The previous metadata stays in effect"] },
     ];
     const providers = [first, ...others.map((other, at) => ({ ...first, id: `${first.id.slice(0, -1)}${at}`, ...other }))];
-    await route.fulfill({ response: answer, json: { providers, signInMode: "CREDENTIALS_ONLY" } });
+    return { providers, signInMode: "CREDENTIALS_ONLY" };
   });
   await page.goto("/settings/sso");
   await shows("4 SSO connections.");

@@ -3,6 +3,7 @@
 // the names of the walks to run.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
+import { changeEmbedded } from "./embedded.mjs";
 import { authenticator, code, launch, look, signOut, somebody } from "./eyes.mjs";
 import { keyboard } from "./keyboard.mjs";
 import { people } from "./people.mjs";
@@ -646,7 +647,16 @@ const walks = {
   },
 
   "an administrator searches, verifies and exports the audit log": async () => {
-    const { page, complaints } = await administrator();
+    const { page, complaints, confirm } = await administrator();
+    // An act with a step-up.
+    await page.goto("/settings/scim");
+    await by(page, "Add token").click();
+    await page.locator("#scim-name").fill("Old directory");
+    await by(page, "Create token").click();
+    await confirm();
+    await by(page, "Done").click();
+    await by(page, "Revoke Old directory").click();
+    await by(page.locator("#sure"), "Revoke").click();
     // Record entries to search.
     await page.evaluate(async () => {
       for (let number = 0; number < 60; number += 1) {
@@ -704,6 +714,30 @@ const walks = {
     await by(page, "Show all entries").click();
     await found.getByText("The newest 50 entries").waitFor();
     assert.equal(new URL(page.url()).search, "");
+
+    // Actors are found by name, and searches are saved.
+    await page.getByLabel("Actor", { exact: true }).fill("Hana 59");
+    await page.locator("[data-who]").getByText("Hana 59").or(found.getByText("The newest 50 entries")).first().waitFor();
+    await page.waitForURL(/userId=Hana\+59/);
+    await by(page, "Save search").click();
+    await page.getByLabel("Name", { exact: true }).fill("By Hana");
+    await by(page, "Save").click();
+    await by(page, "Clear filters").click();
+    await page.waitForURL((url) => url.search === "");
+    await by(page, "By Hana").click();
+    await page.waitForURL(/userId=Hana\+59/);
+    await see(page, "audit-log-saved");
+    await by(page, "Remove By Hana").click();
+    await by(page, "By Hana").waitFor({ state: "detached" });
+
+    // A step-up is part of the act that it permitted.
+    await page.goto("/settings/audit-log?action=ACCOUNT_STEPUP_CONSUMED,ACCOUNT_SCIM_TOKEN_CREATED");
+    const act = rows.filter({ hasText: "A SCIM token was created." }).first();
+    await act.getByText("after step-up").waitFor();
+    await act.locator("summary").click();
+    await act.getByRole("heading", { name: "Step-up" }).waitFor();
+    await see(page, "audit-log-step-up");
+    await page.goto("/settings/audit-log");
 
     // Verify an entry. New entries are sealed with a short delay.
     await page.getByLabel("Text", { exact: true }).fill("factor_enrolled");
@@ -794,7 +828,7 @@ const walks = {
     assert.equal(await page.evaluate(() => document.activeElement.id), "entries-title");
     await page.unrouteAll();
     await page.evaluate(() => localStorage.clear());
-    await page.route(/audit-log(\?|$)/, (route) => (route.request().resourceType() === "fetch" ? route.fulfill({ json: { entries: [], nextCursor: null } }) : route.fallback()));
+    await changeEmbedded(page, /settings\/audit-log$/, "/api/settings/audit-log?", () => ({ entries: [], nextCursor: null }));
     await page.route("**/checkpoint", (route) => route.fulfill({ status: 404, json: { code: "NOT_FOUND", error: "nothing is sealed yet" } }));
     await page.goto("/settings/audit-log");
     await found.getByText("No entries yet.").waitFor();
@@ -852,6 +886,7 @@ const walks = {
     assert.equal((await create()).status, 201);
     assert.equal((await create()).status, 409);
     await page.locator('[data-part="changes"]').getByText("A user was created.").first().waitFor();
+    await page.locator('[data-part="refusals"] li').filter({ hasText: "okta@works.example" }).getByText("409 uniqueness").waitFor({ timeout: 30_000 });
     await see(page, "scim");
     await page.getByRole("radio", { name: "Microsoft Entra ID" }).check();
     await page.getByText("Tenant URL").waitFor();

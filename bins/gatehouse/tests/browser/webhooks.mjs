@@ -1,5 +1,6 @@
 // An administrator adds, tests, changes and removes a webhook.
 import assert from "node:assert/strict";
+import { changeEmbedded } from "./embedded.mjs";
 import { isSigned, sink } from "./sink.mjs";
 
 const hostile = '<img src=x onerror="document.title=\'owned\'"><script>document.title="owned"</script>';
@@ -252,17 +253,14 @@ export async function webhooks({ page, complaints, confirm }, see, by) {
   await page.locator("[data-bars] > *").last().waitFor();
   await page.getByText("Hour by hour").click();
   await see(page, "webhook-activity");
-  await page.route(/\/api\/settings\/webhooks$/, async (route) => {
-    const answer = await route.fetch();
-    const { subscriptions: [first] } = await answer.json();
+  await changeEmbedded(page, /\/settings\/webhooks$/, "/api/settings/webhooks", ({ subscriptions: [first] }) => {
     const others = [
       { name: "Data warehouse", url: "https://warehouse.example.com/ingest/gatehouse/a-long-path-with-a-token-in-it-0123456789abcdef", eventFilters: ["*"] },
       { name: "Slack, security", url: "https://hooks.example.com/T000/B000", eventFilters: ["ACCOUNT_SIGN_IN_*", "ACCOUNT_SESSION*", "ACCOUNT_FACTOR_*", "ACCOUNT_PAT_*"], enabled: false },
       { name: "Old HR system", url: "https://hr.example.com/hooks", enabled: false, disabledReason: "GONE" },
       { name: "Staging", url: "https://staging.example.com/hooks", enabled: false, disabledReason: "FAILING" },
     ];
-    const subscriptions = [first, ...others.map((other, at) => ({ ...first, id: `${first.id.slice(0, -1)}${at}`, ...other }))];
-    await route.fulfill({ response: answer, json: { subscriptions } });
+    return { subscriptions: [first, ...others.map((other, at) => ({ ...first, id: `${first.id.slice(0, -1)}${at}`, ...other }))] };
   });
   await page.goto("/settings/webhooks");
   await shows("5 webhooks, 2 disabled.");

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use directory::Role;
 use serde_json::json;
 
-use crate::support::{Answer, Browser, Server, on_both};
+use crate::support::{Answer, Browser, Server, eventually, on_both};
 
 /// Returns the browser with the headers of a page request.
 fn page_client(browser: &Browser) -> Browser {
@@ -270,7 +270,7 @@ fn audit_log_page_contains_its_tenant_and_all_event_types() {
         assert!(!page.contains(other.id.as_str()) && !page.contains("<script>"));
         for spec in audit::events::catalog().specs() {
             assert!(page.contains(&format!("<option value=\"{}\">", spec.code)), "{}", spec.code);
-            assert!(page.contains(&format!("<option>{}</option>", spec.resource_type)));
+            assert!(page.contains(&format!("<option value=\"{}\">", spec.resource_type)));
         }
         for forbidden in ["style=", " onclick", "src=\"http"] {
             assert!(!page.contains(forbidden), "{forbidden}");
@@ -364,5 +364,84 @@ fn settings_pages_are_only_for_administrators_and_escaped() {
         );
         assert_eq!(page("?q=10.0.7.").matches("data-cidr").count(), 1);
         assert!(page("?q=%3Cnothing%3E").contains("No ranges or labels contain <b>&#60;nothing&#62;</b>."));
+    });
+}
+
+#[test]
+fn scim_page_shows_refused_requests_of_the_own_tenant() {
+    on_both(|server| {
+        let (acme, other) = (server.tenant("acme"), server.tenant_with("other", true));
+        let (_, admin) = server.signed_in(&acme, "ada@example.com", Role::Admin);
+        let (_, neighbour) = server.signed_in(&other, "bob@example.com", Role::Admin);
+        assert!(page_client(&admin).get("/settings/scim").text.contains("None in the last 30 days."));
+        let evil = json!({ "userName": "<i>carol</i>", "emails": "none" });
+        for _ in 0..2 {
+            assert_eq!(acme.scim.post("/api/scim/v2/Users", &evil).status, 400);
+        }
+        assert_eq!(acme.scim.get("/api/scim/v2/Users?filter=nonsense").status, 400);
+        assert_eq!(other.scim.post("/api/scim/v2/Users", &json!({ "userName": "dan" })).status, 201);
+        assert_eq!(other.scim.post("/api/scim/v2/Users", &json!({ "userName": "dan" })).status, 409);
+        let shown = |browser: &Browser, what: &str| {
+            eventually(|| page_client(browser).get("/settings/scim").text.contains(what));
+            page_client(browser).get("/settings/scim").text
+        };
+        let page = shown(&admin, "invalidFilter");
+        assert!(page.contains("&#60;i&#62;carol&#60;/i&#62;") && !page.contains("<i>carol"), "{page}");
+        assert!(page.contains("2 times") && page.contains("GET /Users?filter=nonsense"), "{page}");
+        assert!(!page.contains("409 uniqueness"));
+        let page = shown(&neighbour, "409 uniqueness");
+        assert!(page.contains("dan") && !page.contains("nonsense"), "{page}");
+    });
+}
+
+#[test]
+fn overview_shows_tokens_that_expire_soon() {
+    on_both(|server| {
+        let (acme, other) = (server.tenant("acme"), server.tenant("other"));
+        let (_, admin) = server.signed_in(&acme, "ada@example.com", Role::Admin);
+        let (carol, member) = server.signed_in(&acme, "carol@example.com", Role::Member);
+        let (_, neighbour) = server.signed_in(&other, "bob@example.com", Role::Member);
+        for (browser, name, days) in
+            [(&member, "Nightly export", 3), (&member, "Later", 30), (&neighbour, "Of the neighbour", 3)]
+        {
+            let new = json!({ "name": name, "scopes": ["read:profile"], "expiresInDays": days });
+            assert_eq!(browser.post("/api/me/tokens", &new).status, 200);
+        }
+        let page = page_client(&admin).get("/settings").text;
+        assert!(
+            page.contains("Nightly export") && page.contains("of carol@example.com expires in"),
+            "{page}"
+        );
+        assert!(!page.contains("Later") && !page.contains("Of the neighbour"), "{page}");
+        server.disable(&acme, &carol.id);
+        assert!(!page_client(&admin).get("/settings").text.contains("Nightly export"));
+    });
+}
+
+#[test]
+fn lists_are_part_of_their_pages() {
+    on_both(|server| {
+        let tenant = server.tenant("acme");
+        let (_, admin) = server.signed_in(&tenant, "ada@example.com", Role::Admin);
+        admin
+            .post("/api/settings/webhooks", &json!({ "name": "</template>", "url": "https://example.com/" }));
+        for (page, api) in [
+            ("/settings/webhooks", "/api/settings/webhooks"),
+            ("/settings/sso", "/api/settings/saml-providers"),
+            ("/settings/sso", "/api/settings/domains"),
+            ("/settings/audit-log", "/api/settings/audit-log?"),
+        ] {
+            let text = page_client(&admin).get(page).text;
+            let start = format!("<template data-answer=\"{api}\">");
+            let embedded = text.split_once(&start).unwrap_or_else(|| panic!("{page}: {text}")).1;
+            let embedded = embedded.split_once("</template>").unwrap().0;
+            let decoded = embedded
+                .replace("&#34;", "\"")
+                .replace("&#60;", "<")
+                .replace("&#62;", ">")
+                .replace("&#39;", "'");
+            assert_eq!(decoded.replace("&#38;", "&"), admin.get(api).text, "{page}");
+        }
+        assert!(!page_client(&admin).get("/settings/audit-log?q=x").text.contains("data-answer"));
     });
 }

@@ -13,7 +13,7 @@ use crate::api::{Answer, Call, Site, me::factors::Deleted, openapi::values};
 use gate::{
     body::answer,
     errors::Problem,
-    permissions::{Administer, AdministerInPerson},
+    permissions::{Administer, AdministerInPerson, Permission},
     step_up::{SsoProviderChange, StepUp},
 };
 
@@ -55,7 +55,7 @@ struct DomainView {
 
 /// The tenant's domains.
 #[derive(Serialize, ToSchema)]
-struct DomainList {
+pub(crate) struct DomainList {
     /// Domains of SSO connections and verified domains, by name.
     domains: Vec<DomainView>,
 }
@@ -95,9 +95,14 @@ fn domain_of(text: &str) -> Result<EmailDomain, Problem> {
 )]
 #[get("/api/settings/domains")]
 pub(crate) async fn list_domains(call: Call<Administer>) -> Answer {
+    Ok(answer(&domain_list(&call).await?))
+}
+
+/// Returns the domains of SSO connections and the verified domains.
+pub(crate) async fn domain_list<P: Permission>(call: &Call<P>) -> Result<DomainList, Problem> {
     let uses = call.read(async |_: &Ctx, tx: &mut Tx| domain_uses(tx).await).await?;
     let domains = uses.iter().map(|(domain, one)| shown_domain(&call.site, call.tenant(), domain, one));
-    Ok(answer(&DomainList { domains: domains.collect::<Result<_, _>>()? }))
+    Ok(DomainList { domains: domains.collect::<Result<_, _>>()? })
 }
 
 /// Verify a domain

@@ -1,15 +1,15 @@
 //! `/api/settings`: settings that administrators of a tenant change.
 
 mod attestation_policy;
-mod audit_log;
-mod domains;
+pub(crate) mod audit_log;
+pub(crate) mod domains;
 mod network_policy;
-mod saml_providers;
+pub(crate) mod saml_providers;
 mod scim_tokens;
 mod sign_in_policy;
 mod tenant;
 mod users;
-mod webhooks;
+pub(crate) mod webhooks;
 
 pub(crate) use self::audit_log::area::AuditLogs;
 pub(crate) use self::{

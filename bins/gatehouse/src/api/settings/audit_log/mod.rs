@@ -16,7 +16,7 @@ use gate::{
     body::answer,
     errors::Problem,
     paging::{Page, PageQuery},
-    permissions::Administer,
+    permissions::{Administer, Permission},
 };
 
 /// Reads the filter and its parameters' names from the query.
@@ -57,12 +57,21 @@ struct OrderQuery {
 #[get("/api/settings/audit-log")]
 pub(crate) async fn get_audit_log(call: Call<Administer>, page: Page) -> Answer {
     let (filter, _) = filter(&call.request)?;
-    let limit = usize::try_from(page.limit()).unwrap_or(usize::MAX);
     let cursor = page.opened(&call.site.pipeline.keys, call.tenant())?;
     let search = Search::new(filter, order(&call.request)?, cursor)?;
+    Ok(answer(&audit_page(&call, search, page.limit()).await?))
+}
+
+/// Returns a page of audit entries.
+pub(crate) async fn audit_page<P: Permission>(
+    call: &Call<P>,
+    search: Search,
+    limit: i64,
+) -> Result<AuditPage, Problem> {
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     let cost = if search.is_indexed() { Cost::Indexed } else { Cost::Scan };
     let find = async move |_: &Ctx, tx: &mut Tx| search.page(tx, limit).await;
     let found = call.search(cost, find).await?;
     let keys = &call.site.pipeline.keys;
-    Ok(answer(&found.seal_cursor(|cursor| keys.seal_cursor(call.tenant(), cursor))))
+    Ok(found.seal_cursor(|cursor| keys.seal_cursor(call.tenant(), cursor)))
 }

@@ -32,7 +32,7 @@ use gate::{
 /// The SSO connections of the tenant.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-struct SamlProviderList {
+pub(crate) struct SamlProviderList {
     /// Oldest first.
     providers: Vec<ProviderView>,
     /// `CREDENTIALS_ONLY`, `SSO_ALLOWED` or `SSO_REQUIRED`: of the sign-in policy.
@@ -62,6 +62,11 @@ fn provider_answer<P: Permission>(
 )]
 #[get("/api/settings/saml-providers")]
 pub(crate) async fn list_saml_providers(call: Call<Administer>) -> Answer {
+    Ok(answer(&provider_list(&call).await?))
+}
+
+/// Returns the SSO connections of the tenant.
+pub(crate) async fn provider_list<P: Permission>(call: &Call<P>) -> Result<SamlProviderList, Problem> {
     let work = async |_: &Ctx, tx: &mut Tx| {
         let (providers, sign_in_mode) = (tx.providers().await?, tx.sign_in_policy().await?.sign_in_mode);
         Ok::<_, Problem>((providers, sign_in_mode, sso::tenant_setup_under(sign_in_mode, tx).await?))
@@ -69,7 +74,7 @@ pub(crate) async fn list_saml_providers(call: Call<Administer>) -> Answer {
     let (found, sign_in_mode, tenant) = call.read(work).await?;
     let (base_url, now) = (&call.site.pipeline.base_url, call.ctx().now);
     let providers = found.iter().map(|one| ProviderView::of(base_url, one, &tenant, now)).collect();
-    Ok(answer(&SamlProviderList { providers, sign_in_mode }))
+    Ok(SamlProviderList { providers, sign_in_mode })
 }
 
 /// Add an SSO connection

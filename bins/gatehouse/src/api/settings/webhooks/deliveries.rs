@@ -23,7 +23,7 @@ const LISTED: i64 = 100;
 
 /// Delivery attempts of a webhook.
 #[derive(Serialize, ToSchema)]
-struct DeliveryList {
+pub(crate) struct DeliveryList {
     /// The 100 newest, newest first.
     deliveries: Vec<Delivered>,
 }
@@ -53,11 +53,13 @@ struct WebhookActivity {
 #[get("/api/settings/webhooks/{id}/deliveries")]
 pub(crate) async fn list_webhook_deliveries(call: Call<Administer>) -> Answer {
     let id: SubscriptionId = call.id()?;
-    let work = async move |_: &Ctx, tx: &mut Tx| {
-        webhooks::find(tx, &id).await?;
-        Ok::<_, Problem>(tx.deliveries(&id, LISTED).await?)
-    };
-    Ok(answer(&DeliveryList { deliveries: call.read(work).await? }))
+    Ok(answer(&call.read(async move |_: &Ctx, tx: &mut Tx| delivery_list(tx, &id).await).await?))
+}
+
+/// Returns the newest attempts of a webhook.
+pub(crate) async fn delivery_list(tx: &mut Tx, id: &SubscriptionId) -> Result<DeliveryList, Problem> {
+    webhooks::find(tx, id).await?;
+    Ok(DeliveryList { deliveries: tx.deliveries(id, LISTED).await? })
 }
 
 /// Get the payload of a delivery

@@ -21,7 +21,7 @@ use crate::api::{Answer, Call, me::factors::Deleted};
 use gate::{
     body::{Json, answer},
     errors::Problem,
-    permissions::Administer,
+    permissions::{Administer, Permission},
 };
 
 /// Responds with a webhook, and with its signing secret if it was just generated.
@@ -29,14 +29,19 @@ fn respond(subscription: &Subscription, now: Timestamp, secret: Option<&SigningS
     answer(&view(subscription, now, secret))
 }
 
-fn view(subscription: &Subscription, now: Timestamp, secret: Option<&SigningSecret>) -> SubscriptionView {
+/// Returns a webhook as the API shows it, with its signing secret if it was just generated.
+pub(crate) fn view(
+    subscription: &Subscription,
+    now: Timestamp,
+    secret: Option<&SigningSecret>,
+) -> SubscriptionView {
     let types: Vec<&str> = audit::events::catalog().codes().collect();
     SubscriptionView::new(subscription, &types, now, secret)
 }
 
 /// The webhooks of the tenant.
 #[derive(Serialize, ToSchema)]
-struct WebhookList {
+pub(crate) struct WebhookList {
     /// Oldest first.
     subscriptions: Vec<SubscriptionView>,
 }
@@ -50,10 +55,14 @@ struct WebhookList {
 )]
 #[get("/api/settings/webhooks")]
 pub(crate) async fn list_webhooks(call: Call<Administer>) -> Answer {
+    Ok(answer(&webhook_list(&call).await?))
+}
+
+/// Returns the webhooks of the tenant.
+pub(crate) async fn webhook_list<P: Permission>(call: &Call<P>) -> Result<WebhookList, Problem> {
     let found = call.read(async |_: &Ctx, tx: &mut Tx| tx.subscriptions().await).await?;
     let now = call.ctx().now;
-    let subscriptions = found.iter().map(|one| view(one, now, None)).collect();
-    Ok(answer(&WebhookList { subscriptions }))
+    Ok(WebhookList { subscriptions: found.iter().map(|one| view(one, now, None)).collect() })
 }
 
 /// Add a webhook
