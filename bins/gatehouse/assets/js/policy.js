@@ -3,6 +3,7 @@
 import { refresh } from "./drawn.js";
 import { $, $$, clear, onAct, onSend, refuse } from "./page.js";
 import { mine } from "./session.js";
+import { watchChanges } from "./unsaved.js";
 
 /**
  * Activates the policy form. `body()` reads the fields, `impact(body)` builds the body of the request to `path` + `/impact`,
@@ -11,20 +12,17 @@ import { mine } from "./session.js";
 export function policyForm({ path, body, impact, describe, save }) {
   const form = $('[data-form="policy"]');
   const place = $("[data-impact]", form);
-  const buttons = [$("[data-save]", form), $('[data-act="undo"]', form)];
   let kept;
   let turn = 0;
   let timer;
 
-  const isChanged = () => JSON.stringify(body()) !== kept;
+  const isChanged = () => kept !== undefined && JSON.stringify(body()) !== kept;
+  const mark = watchChanges(form, isChanged);
 
   const look = async () => {
     clearTimeout(timer);
     const own = (turn += 1);
-    const changed = isChanged();
-    // `aria-disabled` instead of `disabled`, so that a button that was just pressed keeps the focus.
-    for (const button of buttons) button.setAttribute("aria-disabled", String(!changed));
-    if (!changed) {
+    if (!mark()) {
       place.hidden = true;
       return;
     }

@@ -6,9 +6,9 @@ import { ask, keepAlive } from "./session.js";
 import { body, explained, fill, written } from "./sso-form.js";
 import { load, onProvider, own, provider, show } from "./sso-head.js";
 import { since } from "./sso-words.js";
+import { watchChanges } from "./unsaved.js";
 
 const form = $('[data-form="provider"]');
-const buttons = [$("[data-save]", form), $('[data-act="undo"]', form)];
 const kept = {
   METADATA_URL: ({ metadataUrl }) => `the metadata URL ${metadataUrl}`,
   METADATA_XML: () => "uploaded metadata",
@@ -17,11 +17,7 @@ const kept = {
 let before;
 
 const isChanged = () => before !== undefined && written() !== before;
-
-/** Sets `aria-disabled`, not `disabled`, because a disabled button loses the focus. */
-function look() {
-  for (const button of buttons) button.setAttribute("aria-disabled", String(!isChanged()));
-}
+const look = watchChanges(form, isChanged);
 
 function fillAnew() {
   fill(provider);
@@ -63,6 +59,7 @@ onAct("remove", async () => {
     "Remove",
     () => ask("DELETE", own),
     () => {
+      before = undefined;
       sessionStorage.setItem("gatehouse.sso.said", "SSO connection removed.");
       location.assign("/settings/sso");
     },

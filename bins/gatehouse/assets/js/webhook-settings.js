@@ -5,12 +5,12 @@ import { sure } from "./drawn.js";
 import { $, element, localise, onAct, onSend, open, say } from "./page.js";
 import { ask, keepAlive, mine } from "./session.js";
 import { chosenFilters, filters, setFilters } from "./webhook-events.js";
+import { watchChanges } from "./unsaved.js";
 import { hook, load, onHook, own, show } from "./webhook-head.js";
 import { showSecret } from "./webhook-secret.js";
 import { warned } from "./webhook-words.js";
 
 const form = $('[data-form="webhook"]');
-const buttons = [$("[data-save]", form), $('[data-act="undo"]', form)];
 const whole = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" });
 let isFilled = false;
 
@@ -27,12 +27,8 @@ function changes(wanted = filters()) {
   };
 }
 
-const isChanged = () => Object.keys(changes()).length > 0;
-
-/** Sets `aria-disabled` instead of `disabled`, so that a button that was just pressed keeps the focus. */
-function look() {
-  for (const button of buttons) button.setAttribute("aria-disabled", String(!isChanged()));
-}
+const isChanged = () => isFilled && Object.keys(changes()).length > 0;
+const look = watchChanges(form, isChanged);
 
 function fill() {
   form.elements.name.value = hook.name;
@@ -119,6 +115,7 @@ onAct("remove", async () => {
     "Remove",
     () => mine("DELETE", own),
     () => {
+      isFilled = false;
       sessionStorage.setItem("gatehouse.webhooks.said", "Webhook removed.");
       location.assign("/settings/webhooks");
     },

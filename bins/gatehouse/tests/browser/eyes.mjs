@@ -31,6 +31,8 @@ export async function somebody(browser, base) {
     if (message.type() === "error" && !message.text().startsWith("Failed to load resource")) complaints.push(message.text());
   });
   page.setDefaultTimeout(15_000);
+  // The browser asks before unsaved changes are lost.
+  page.on("dialog", (dialog) => dialog.accept());
   /** Counts the responses to this path with this status. */
   const count = (path, status) => answers.filter((answer) => answer.path === path && answer.status === status).length;
   return { context, page, complaints, count };

@@ -148,7 +148,7 @@ export async function sso({ page, complaints, confirm }, see, by, stranger, sign
 
   // Switch to the metadata URL, and refresh it.
   await tab("Settings");
-  const save = by(page, "Save");
+  const save = by(page, "Save connection");
   await page.waitForFunction(() => document.querySelector("[name=name]").value !== "");
   assert.equal(await save.getAttribute("aria-disabled"), "true");
   await see(page, "sso-settings");

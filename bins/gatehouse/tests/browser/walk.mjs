@@ -473,6 +473,7 @@ const walks = {
     await page.getByText("1 range, not enforced").waitFor();
     assert.ok(!(await page.getByLabel("Pages and all other").isChecked()));
     assert.equal(await save.getAttribute("aria-disabled"), "false");
+    await page.getByText("Unsaved changes", { exact: true }).waitFor();
     await by(page, "Discard changes").click();
     await page.locator("[name=DASHBOARD]:checked").waitFor();
     assert.deepEqual(complaints, []);
