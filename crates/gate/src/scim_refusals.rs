@@ -2,7 +2,7 @@
 //! wrong.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -15,15 +15,19 @@ use tokens::ScimRefusal;
 
 use super::{access, caller::Caller, errors::ScimDetail};
 
-/// Maximum number of refusals that wait to be stored. Further ones are not collected.
+/// Maximum number of refusals that wait to be stored, of which a tenant has at most [`ScimRefusal::KEPT`]. Further ones
+/// are not collected.
 const MAX_PENDING: usize = 2_000;
 
 /// The path of the SCIM base URL.
 const BASE: &str = "/api/scim/v2";
 
-/// Refusals since the last flush, by tenant and [`ScimRefusal::id`].
+/// Refusals of a tenant by [`ScimRefusal::id`].
+type TenantRefusals = HashMap<[u8; 32], ScimRefusal>;
+
+/// Refusals since the last flush, by tenant.
 #[derive(Default)]
-pub(crate) struct ScimRefusals(Mutex<HashMap<(TenantId, [u8; 32]), ScimRefusal>>);
+pub(crate) struct ScimRefusals(Mutex<HashMap<TenantId, TenantRefusals>>);
 
 /// The name of the user or group in a request's body, attached to the request.
 struct Subject(String);
@@ -63,26 +67,24 @@ impl ScimRefusals {
 
     fn add(&self, tenant: TenantId, refusal: ScimRefusal) {
         let mut pending = self.pending();
-        let key = (tenant, refusal.id());
-        if let Some(known) = pending.get_mut(&key) {
+        let has_room = pending.values().map(HashMap::len).sum::<usize>() < MAX_PENDING;
+        let own = pending.entry(tenant).or_default();
+        let id = refusal.id();
+        if let Some(known) = own.get_mut(&id) {
             known.times += refusal.times;
             known.last_at = known.last_at.max(refusal.last_at);
-        } else if pending.len() < MAX_PENDING {
-            pending.insert(key, refusal);
+        } else if has_room && own.len() < ScimRefusal::KEPT {
+            own.insert(id, refusal);
         }
     }
 
     /// Stores the collected refusals, one unit of work per tenant. If that fails, they are collected again.
     pub(crate) async fn flush(&self, store: &Store, env: &Arc<dyn Env>) -> StoreResult<()> {
         let mut failed = None;
-        let mut due: HashMap<TenantId, Vec<([u8; 32], ScimRefusal)>> = HashMap::new();
-        for ((tenant, id), refusal) in std::mem::take(&mut *self.pending()) {
-            due.entry(tenant).or_default().push((id, refusal));
-        }
-        for (tenant, mut refusals) in due {
+        let due = std::mem::take(&mut *self.pending());
+        for (tenant, refusals) in due {
             // A fixed order prevents deadlocks between concurrent flushes.
-            refusals.sort_unstable_by_key(|(id, _)| *id);
-            let refusals: Vec<_> = refusals.into_iter().map(|(_, refusal)| refusal).collect();
+            let refusals: Vec<_> = BTreeMap::from_iter(refusals).into_values().collect();
             let again = refusals.clone();
             let ctx = Ctx::new(Arc::clone(env), tenant.clone(), Actor::system("refused SCIM requests"));
             let work = async move |_: &Ctx, tx: &mut Tx| {
@@ -99,7 +101,7 @@ impl ScimRefusals {
         failed.map_or(Ok(()), Err)
     }
 
-    fn pending(&self) -> MutexGuard<'_, HashMap<(TenantId, [u8; 32]), ScimRefusal>> {
+    fn pending(&self) -> MutexGuard<'_, HashMap<TenantId, TenantRefusals>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -108,4 +110,43 @@ impl ScimRefusals {
 /// contain.
 fn shortened(text: &str) -> String {
     text.chars().filter(|character| !character.is_control()).take(ScimRefusal::TEXT_MAX).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kernel::{ManualEnv, Timestamp};
+    use tokens::ScimTokenId;
+
+    #[test]
+    fn one_tenant_leaves_room_for_others() {
+        let env = ManualEnv::at("2026-01-01T00:00:00.000Z".parse::<Timestamp>().unwrap());
+        let (busy, quiet, token) = (TenantId::new(&env), TenantId::new(&env), ScimTokenId::new(&env));
+        let refusal = |target: &str| ScimRefusal {
+            token: token.clone(),
+            method: "GET".into(),
+            target: target.into(),
+            subject: None,
+            status: 404,
+            scim_type: None,
+            detail: String::new(),
+            times: 1,
+            last_at: env.now(),
+        };
+        let refusals = ScimRefusals::default();
+        for number in 0..2 * MAX_PENDING {
+            refusals.add(busy.clone(), refusal(&format!("/Users/{number}")));
+        }
+        refusals.add(quiet.clone(), refusal("/Users/1"));
+        refusals.add(quiet.clone(), refusal("/Users/1"));
+        let pending = refusals.pending();
+        assert_eq!((pending[&busy].len(), pending[&quiet].len()), (ScimRefusal::KEPT, 1));
+        assert_eq!(pending[&quiet].values().map(|refusal| refusal.times).sum::<u64>(), 2);
+    }
+
+    #[test]
+    fn texts_are_short_and_without_control_characters() {
+        assert_eq!(shortened("a\0b\n"), "ab");
+        assert_eq!(shortened(&"é".repeat(1_000)).chars().count(), ScimRefusal::TEXT_MAX);
+    }
 }

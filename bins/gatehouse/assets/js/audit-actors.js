@@ -7,7 +7,7 @@ const field = $("#seek-who");
 const list = $("#people");
 const hint = $("[data-who]");
 
-/** IDs by lower-case name. */
+/** IDs by lower-case name; `null` for a name that several actors have. */
 const ids = new Map();
 /** Names by ID. */
 const names = new Map();
@@ -15,7 +15,9 @@ const names = new Map();
 function learn(id, ...known) {
   const all = known.filter(Boolean);
   if (all.length > 0 && !names.has(id)) names.set(id, all[0]);
-  for (const name of all) ids.set(name.toLowerCase(), id);
+  for (const name of all.map((one) => one.toLowerCase())) {
+    ids.set(name, ids.has(name) && ids.get(name) !== id ? null : id);
+  }
 }
 
 /** Says who the actor with the ID in the field is. */
@@ -28,7 +30,7 @@ function explain() {
 /** Learns the names of these actors, by ID, and offers them in the field. */
 export function offerActors(actors) {
   for (const [id, name] of actors) learn(id, name);
-  list.replaceChildren(...[...names].map(([id, name]) => new Option(id, name)));
+  list.replaceChildren(...[...names].map(([id, name]) => (ids.get(name.toLowerCase()) ? new Option(id, name) : new Option(name, id))));
   explain();
 }
 
