@@ -68,6 +68,9 @@ impl ScimRefusals {
     fn add(&self, tenant: TenantId, refusal: ScimRefusal) {
         let mut pending = self.pending();
         let has_room = pending.values().map(HashMap::len).sum::<usize>() < MAX_PENDING;
+        if !has_room && !pending.contains_key(&tenant) {
+            return;
+        }
         let own = pending.entry(tenant).or_default();
         let id = refusal.id();
         if let Some(known) = own.get_mut(&id) {
@@ -83,7 +86,7 @@ impl ScimRefusals {
         let mut failed = None;
         let due = std::mem::take(&mut *self.pending());
         for (tenant, refusals) in due {
-            // A fixed order prevents deadlocks between concurrent flushes.
+            // A fixed order avoids deadlocks between the upserts of concurrent flushes.
             let refusals: Vec<_> = BTreeMap::from_iter(refusals).into_values().collect();
             let again = refusals.clone();
             let ctx = Ctx::new(Arc::clone(env), tenant.clone(), Actor::system("refused SCIM requests"));

@@ -55,7 +55,10 @@ use store::{
     CredentialKey, CredentialType, DatabaseUrl, LastUse, Store,
     testing::{Kind, TestDatabase},
 };
-use tokens::{NewScimToken, PatStore, ScimRefusal, ScimTokenId, ScimTokenStore, Scope, pat::NewPat};
+use tokens::{
+    NewScimToken, PatStore, ScimRefusal, ScimTokenId, ScimTokenStore, Scope,
+    pat::{Limits, NewPat},
+};
 use webhooks::SubscriptionStore;
 
 /// Statements that may scan, each with its reason. This list may only shrink.
@@ -281,7 +284,7 @@ async fn run_sign_ins(ctx: &Ctx, tx: &mut store::Tx) -> StoreResult<()> {
         NewPat { name: "CI".into(), scopes: vec![Scope::ReadHcm, Scope::AdminTenant], expires_in_days: None };
     let (pat, _) = tokens::pat::mint(ctx, tx, id, new).await.unwrap();
     assert_eq!(tx.pat(&pat.id).await?.as_ref(), Some(&pat));
-    assert!(tx.expiring_pats(ctx.now, ctx.now.plus_millis(1), 5).await?.is_empty());
+    assert!(tx.expiring_pats(ctx.now, ctx.now.plus_millis(1), &Limits::default(), 5).await?.is_empty());
     let uses = [
         (CredentialType::Session, session.id.to_string()),
         (CredentialType::Pat, pat.id.to_string()),

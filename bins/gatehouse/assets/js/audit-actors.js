@@ -20,28 +20,32 @@ function learn(id, ...known) {
   }
 }
 
-/** Says who the actor with the ID in the field is. */
+/** Says which actor the field names. */
 function explain() {
-  const name = names.get(field.value.trim());
-  hint.textContent = name ?? "";
-  hint.hidden = !name;
+  const id = ids.get(field.value.trim().toLowerCase());
+  hint.textContent = id ? `${names.get(id)}, ${id}` : "";
+  hint.hidden = !id;
 }
 
 /** Learns the names of these actors, by ID, and offers them in the field. */
 export function offerActors(actors) {
-  for (const [id, name] of actors) learn(id, name);
+  for (const [id, name] of actors) learn(id, name, id);
   list.replaceChildren(...[...names].map(([id, name]) => (ids.get(name.toLowerCase()) ? new Option(id, name) : new Option(name, id))));
   explain();
 }
 
-/** Returns the ID of the actor with this name, email address or ID. A name that nobody or several users have stays. */
+/** Returns the ID of the actor with this name, email address or ID. Returns the text if no actor or several have it. */
 export async function actorId(text) {
   if (/^[a-z]{3}_/.test(text) || text === "") return text;
   const name = text.toLowerCase();
   if (!ids.has(name)) {
-    const { users } = await mine("GET", `/api/settings/users?${new URLSearchParams({ q: text, limit: 8 })}`);
-    for (const { id, userName, email, displayName } of users) learn(id, displayName, email, userName);
-    if (!ids.has(name) && users.length === 1) ids.set(name, users[0].id);
+    try {
+      const { users } = await mine("GET", `/api/settings/users?${new URLSearchParams({ q: text, limit: 8 })}`);
+      for (const { id, userName, email, displayName } of users) learn(id, displayName, email, userName, id);
+    } catch (error) {
+      // The search itself tells of a session that ended.
+      if (error.status !== 429 && error.status !== 503) throw error;
+    }
     offerActors([]);
   }
   return ids.get(name) ?? text;

@@ -77,18 +77,14 @@ function row(entry, stepUp) {
   return foldedRow(entry.id, "entry", [when, what, ...rest], inside);
 }
 
-/** Pairs each entry with the step-up that was consumed for it: of the same actor in the same operation. */
+/** Pairs the entries of an operation with the step-up that it consumed: of the same actor, at the same time and address. */
 function paired(entries) {
   const operation = ({ timestamp, actor, ip }) => `${timestamp} ${actor.id} ${ip ?? ""}`;
   const isStepUp = ({ action }) => action === "ACCOUNT_STEPUP_CONSUMED";
-  const acts = new Map(entries.filter((entry) => !isStepUp(entry)).map((entry) => [operation(entry), entry]));
-  const stepUps = new Map();
-  for (const entry of entries.filter(isStepUp)) {
-    const act = acts.get(operation(entry));
-    if (act && !stepUps.has(act)) stepUps.set(act, entry);
-  }
-  const folded = new Set(stepUps.values());
-  return entries.filter((entry) => !folded.has(entry)).map((entry) => [entry, stepUps.get(entry)]);
+  const acts = new Set(entries.filter((entry) => !isStepUp(entry)).map(operation));
+  const stepUps = new Map(entries.filter(isStepUp).map((entry) => [operation(entry), entry]));
+  const isFolded = (entry) => isStepUp(entry) && acts.has(operation(entry));
+  return entries.filter((entry) => !isFolded(entry)).map((entry) => [entry, isStepUp(entry) ? undefined : stepUps.get(operation(entry))]);
 }
 
 /** Shows these entries, appended to the current ones or in place of them. Returns the first new row. */

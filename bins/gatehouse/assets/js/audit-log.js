@@ -208,11 +208,11 @@ onAct("export", async (button) => {
   say(`Export saved as ${name}.`);
 });
 
-// Collapsed on narrow screens to leave room for the entries.
 offerSearches(said, (query) => {
   fill(query, true);
   look();
 });
+// Collapsed on narrow screens to leave room for the entries.
 more.open = matchMedia("(min-width: 52rem)").matches;
 fill(new URLSearchParams(location.search), true);
 showActivity((from, to) => {

@@ -24,8 +24,8 @@ function addresses(text) {
 }
 
 /** Renders the outcome of an invitation. */
-function outcome({ email, link, error }) {
-  const about = element("div", element("b", email), " ", error ? badge("not invited", "bad") : badge("invited", "good"));
+function outcome({ email, userId, link, error }) {
+  const about = element("div", element("b", email), " ", error ? badge(userId ? "mail not sent" : "not invited", "bad") : badge("invited", "good"));
   if (error) about.append(classed("p", "wrong", error));
   const row = element("li", about);
   if (link) {

@@ -3,11 +3,13 @@
 import { call, request } from "./api.js";
 import { $$, onAct } from "./page.js";
 import { prove } from "./stepup.js";
+import { discardUnsaved } from "./unsaved.js";
 
 const over = ["UNAUTHENTICATED", "SESSION_REVOKED", "ACCOUNT_DISABLED", "SSO_NOT_ALLOWED", "NOT_PROVISIONED"];
 
 /** Goes to the sign-in page, which returns here after the sign-in. */
 function leave(reason) {
+  discardUnsaved();
   location.assign(`/auth/login?${new URLSearchParams({ next: location.pathname + location.search, reason })}`);
 }
 
@@ -65,17 +67,23 @@ export async function ask(method, path, body) {
 
 let timer;
 
+/** Reloads the page, whose session is another one or needs a second factor. */
+function reload() {
+  discardUnsaved();
+  location.reload();
+}
+
 /** Sends a heartbeat, and reloads the page if the session is another one. */
 async function beat() {
   clearTimeout(timer);
   let next = 300;
   try {
     const { session, nextHeartbeatSeconds } = await mine("POST", "/api/me/sessions/heartbeat");
-    if (session.id !== document.documentElement.dataset.session) location.reload();
+    if (session.id !== document.documentElement.dataset.session) reload();
     next = nextHeartbeatSeconds;
   } catch (error) {
     // A second factor is required now. After any other error, the next heartbeat tries again.
-    if (error.reason === "MFA_REQUIRED") location.reload();
+    if (error.reason === "MFA_REQUIRED") reload();
   }
   timer = setTimeout(beat, next * 1000);
 }
@@ -88,6 +96,7 @@ export function keepAlive() {
 
 onAct("sign-out", async () => {
   await mine("POST", "/api/auth/sign-out");
+  discardUnsaved();
   location.assign("/auth/login?reason=SIGNED_OUT");
   // Last, because it throws where the browser stores nothing.
   localStorage.removeItem("gatehouse.organizations");

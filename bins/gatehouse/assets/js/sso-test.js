@@ -43,8 +43,8 @@ onAct("test", async () => {
   clearTimeout(timer);
   isWaiting = false;
   const { id: test, loginUrl, expiresAt, checks } = await mine("POST", `${own}/test`);
+  shownTest = staysOpen ? test : undefined;
   if (staysOpen) {
-    shownTest = test;
     timer = setTimeout(showTest, EVERY);
   } else {
     history.replaceState(null, "", `?${new URLSearchParams({ provider: id })}`);
@@ -74,18 +74,30 @@ export async function showTest() {
   button.textContent = "Test again";
   try {
     const found = await mine("GET", `${own}/tests/${encodeURIComponent(test)}`);
+    // Another test was begun meanwhile.
+    if (test !== shownTest) return;
     draw(found);
     isWaiting = found.status === "WAITING";
     if (isWaiting && !document.hidden) timer = setTimeout(showTest, EVERY);
   } catch (error) {
+    if (test !== shownTest) return;
     if (error.status !== 404) return refuse(part, error, true);
     said.textContent = "This connection test no longer exists. Start another one.";
+    hideLink();
     place.hidden = true;
   }
 }
 
+/** Hides the link of a test that is finished, and keeps the focus in the part. */
+function hideLink() {
+  const hadFocus = begun.contains(document.activeElement);
+  begun.hidden = true;
+  if (hadFocus) $("#test-title").focus();
+}
+
 function draw(found) {
   const { status, createdAt } = found;
+  if (status !== "WAITING") hideLink();
   if (status === "WAITING") {
     said.textContent = `Waiting for a response to the test started on ${moment(createdAt)}. Sign in at the identity provider in this browser; the report appears here.`;
     // The link above the report is still there.
@@ -101,7 +113,6 @@ function draw(found) {
   } else {
     const verdict = status === "PASSED" ? "The connection works." : "The connection doesn't work.";
     said.replaceChildren("Received a response ", since(found.finishedAt), `. ${verdict} Nobody was signed in.`);
-    begun.hidden = staysOpen;
     place.replaceChildren(...report(found));
     localise(part);
   }

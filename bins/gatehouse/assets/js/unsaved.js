@@ -2,6 +2,13 @@
 
 import { $ } from "./page.js";
 
+let isDiscarded = false;
+
+/** Lets the page be left without a question, because its session has ended or is another one. */
+export function discardUnsaved() {
+  isDiscarded = true;
+}
+
 /**
  * Marks the form while `isChanged()`, and lets the browser ask before the page is left then. Returns a function to call
  * after each change of the form; it returns whether the form is changed.
@@ -10,7 +17,7 @@ export function watchChanges(form, isChanged) {
   const buttons = [$("[data-save]", form), $('[data-act="undo"]', form)];
   const mark = $("[data-unsaved]", form);
   window.addEventListener("beforeunload", (event) => {
-    if (isChanged()) event.preventDefault();
+    if (!isDiscarded && isChanged()) event.preventDefault();
   });
   return () => {
     const changed = isChanged();

@@ -42,7 +42,7 @@ async fn drawn(call: &Call<AdministerInPerson>) -> Answer {
         let search = Search::new(Filter::default(), Order::Newest, None)?;
         answers.push(EmbeddedAnswer::new(format!("{API}?"), &audit_page(call, search, ENTRIES).await?)?);
     }
-    let shell = administrator.shell(&call.site, "Audit log", "audit-log.js", PATH).with(answers);
+    let shell = administrator.shell(&call.site, "Audit log", "audit-log.js", PATH).embed(answers);
     let specs = audit::events::catalog().specs();
     draw(&Page {
         shell,

@@ -75,7 +75,7 @@ impl<'a> PageFrame<'a> {
     }
 
     /// Embeds responses of the API.
-    pub(super) fn with(self, answers: Vec<EmbeddedAnswer>) -> Self {
+    pub(super) fn embed(self, answers: Vec<EmbeddedAnswer>) -> Self {
         Self { answers, ..self }
     }
 

@@ -96,11 +96,13 @@ async fn drawn(call: &Call<AdministerInPerson>) -> Answer {
     let find = async move |ctx: &Ctx, tx: &mut Tx| {
         let (providers, webhooks) = (tx.providers().await?, tx.subscriptions().await?);
         let setup = sign_in::sso::tenant_setup(tx).await?;
+        let policy = tx.sign_in_policy().await?;
         let deliveries = tx.delivery_counts(ctx.now.plus_millis(-DAY)).await?;
-        let expiring = tx.expiring_pats(ctx.now, horizon(ctx.now), TOKENS).await?;
+        let expiring =
+            tx.expiring_pats(ctx.now, horizon(ctx.now), &store::pat_limits(&policy), TOKENS).await?;
         Ok::<_, Problem>(Found {
             problems: problems(&providers, &webhooks, &deliveries, &expiring, &setup, ctx.now),
-            policy: tx.sign_in_policy().await?,
+            policy,
             network: tx.network_settings().await?.mode,
             attestation: tx.attestation_policy().await?.mode,
             has_factor: tx.factors(&user).await?.iter().any(Factor::is_verified),

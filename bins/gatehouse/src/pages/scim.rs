@@ -24,9 +24,6 @@ pub(crate) const PATH: &str = "/settings/scim";
 /// Maximum number of tokens whose changes the page shows.
 const TOKENS: usize = 10;
 
-/// Maximum number of refused requests that the page shows.
-const REFUSALS: usize = 20;
-
 #[derive(Template)]
 #[template(path = "scim.html")]
 struct Page<'a> {
@@ -73,7 +70,7 @@ async fn drawn(call: &Call<AdministerInPerson>) -> Answer {
         let by = |token: &ScimToken| Filter { actor: Some(token.id.to_string()), ..Filter::default() };
         let filters: Vec<_> = tokens.iter().take(TOKENS).map(by).collect();
         let changes = events::newest(tx, &filters).await?;
-        let refusals = tx.scim_refusals(REFUSALS).await?;
+        let refusals = tx.scim_refusals(ScimRefusal::KEPT).await?;
         Ok::<_, Problem>((tokens, changes, refusals))
     };
     let (tokens, changes, refusals) = call.read(find).await?;

@@ -126,7 +126,7 @@ async fn drawn(call: &Call<AdministerInPerson>) -> Answer {
             EmbeddedAnswer::new(API, &provider_list(call).await?)?,
             EmbeddedAnswer::new("/api/settings/domains", &domain_list(call).await?)?,
         ];
-        return draw(&List { shell: shell("Single sign-on", "sso.js").with(answers) });
+        return draw(&List { shell: shell("Single sign-on", "sso.js").embed(answers) });
     };
     let (id, entity_id) = (one.id.as_str(), one.idp.entity_id.as_str());
     let base_url = &call.site.pipeline.base_url;
@@ -134,7 +134,7 @@ async fn drawn(call: &Call<AdministerInPerson>) -> Answer {
     let view = ProviderView::of(base_url, one, tenant, call.ctx().now);
     let shell = |script| {
         Ok::<_, Problem>(
-            shell(&one.name, script).with(vec![EmbeddedAnswer::new(format!("{API}/{id}"), &view)?]),
+            shell(&one.name, script).embed(vec![EmbeddedAnswer::new(format!("{API}/{id}"), &view)?]),
         )
     };
     match query(&call.request, "view").as_deref() {

@@ -62,10 +62,12 @@ pub(crate) async fn webhooks(call: Call<AdministerInPerson>) -> Result<HttpRespo
 async fn drawn(call: &Call<AdministerInPerson>) -> Answer {
     let id = query(&call.request, "id").map(|id| id.parse::<SubscriptionId>()).transpose();
     let id = id.map_err(|_| Problem::not_found())?;
+    let is_settings = query(&call.request, "view").as_deref() == Some("settings");
     let find = async move |_: &Ctx, tx: &mut Tx| {
         let Some(id) = &id else { return Ok::<_, Problem>(None) };
         let one = tx.subscription(id).await?.ok_or_else(Problem::not_found)?;
-        Ok(Some((one, delivery_list(tx, id).await?)))
+        let deliveries = if is_settings { None } else { Some(delivery_list(tx, id).await?) };
+        Ok(Some((one, deliveries)))
     };
     let subscription = call.read(find).await?;
     let administrator = Administrator::load(call).await?;
@@ -75,17 +77,17 @@ async fn drawn(call: &Call<AdministerInPerson>) -> Answer {
             return draw(&New { shell: shell("Add webhook", "webhook-new.js"), groups: catalog().groups() });
         }
         let list = EmbeddedAnswer::new(API, &webhook_list(call).await?)?;
-        return draw(&List { shell: shell("Webhooks", "webhooks.js").with(vec![list]) });
+        return draw(&List { shell: shell("Webhooks", "webhooks.js").embed(vec![list]) });
     };
     let (id, url) = (one.id.as_str(), one.url.as_str());
     let own = format!("{API}/{id}");
     let webhook = EmbeddedAnswer::new(&own, &view(one, call.ctx().now, None))?;
-    if query(&call.request, "view").as_deref() == Some("settings") {
-        let shell = shell(&one.name, "webhook-settings.js").with(vec![webhook]);
+    let Some(deliveries) = deliveries else {
+        let shell = shell(&one.name, "webhook-settings.js").embed(vec![webhook]);
         return draw(&Settings { shell, id, url, groups: catalog().groups() });
-    }
+    };
     let deliveries = EmbeddedAnswer::new(format!("{own}/deliveries"), deliveries)?;
-    let shell = shell(&one.name, "webhook.js").with(vec![webhook, deliveries]);
+    let shell = shell(&one.name, "webhook.js").embed(vec![webhook, deliveries]);
     draw(&Deliveries { shell, id, url })
 }
 

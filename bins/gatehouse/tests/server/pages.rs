@@ -413,6 +413,11 @@ fn overview_shows_tokens_that_expire_soon() {
             "{page}"
         );
         assert!(!page.contains("Later") && !page.contains("Of the neighbour"), "{page}");
+        // The tenant's maximum lifetime ends it earlier.
+        server.policy(&acme, |policy| {
+            policy.pat = Some(credentials::PatPolicy { max_days: Some(5), allowed_scopes: None });
+        });
+        assert!(page_client(&admin).get("/settings").text.contains("Later"));
         server.disable(&acme, &carol.id);
         assert!(!page_client(&admin).get("/settings").text.contains("Nightly export"));
     });

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use diesel::{dsl, prelude::*};
 use diesel_async::RunQueryDsl;
 use kernel::{StoreResult, Timestamp, UserId};
-use tokens::{Pat, PatId, PatStore};
+use tokens::{Pat, PatId, PatStore, pat::Limits};
 
 use super::rows::PatRow;
 use crate::{
@@ -62,27 +62,39 @@ impl PatStore for Tx {
 }
 
 impl Tx {
-    /// Returns the tokens that expire between these times, with their owners' user names: soonest first, at most
-    /// `count`. Leaves out tokens of disabled and deleted users.
+    /// Returns the tokens that expire between these times under these limits, with their owners' user names: soonest
+    /// first, at most `count`. Leaves out tokens of disabled and deleted users.
     pub async fn expiring_pats(
         &mut self,
         from: Timestamp,
         until: Timestamp,
-        count: i64,
+        limits: &Limits,
+        count: usize,
     ) -> StoreResult<Vec<(Pat, String)>> {
+        // Without a limit of the tenant, no token has this creation time.
+        let limit = limits.max_days.map_or(0, |days| days * 24 * 3_600_000);
         let owners = users::table.on(users::tenant_id.eq(rows::tenant_id).and(users::id.eq(rows::user_id)));
+        let own_end = rows::expires_at.gt(from.naive()).and(rows::expires_at.le(until.naive()));
+        let created = (from.plus_millis(-limit).naive(), until.plus_millis(-limit).naive());
+        let limited_end = rows::created_at.gt(created.0).and(rows::created_at.le(created.1)).nullable();
         let query = rows::table
             .inner_join(owners)
             .filter(rows::tenant_id.eq(self.tenant.as_str()))
             .filter(rows::revoked_at.is_null())
-            .filter(rows::expires_at.gt(from.naive()))
-            .filter(rows::expires_at.le(until.naive()))
+            .filter(own_end.or(limited_end))
             .filter(users::active.eq(true))
-            .filter(users::deleted_at.is_null())
-            .order(rows::expires_at)
-            .limit(count);
+            .filter(users::deleted_at.is_null());
         let found: Vec<(PatRow, String)> =
             read!(self, c => query.select((PatRow::as_select(), users::user_name)).load(c).await)?;
-        found.into_iter().map(|(row, owner)| Ok((Pat::try_from(row)?, owner))).collect()
+        let mut expiring = Vec::new();
+        for (row, owner) in found {
+            let token = Pat::try_from(row)?.within(limits);
+            if token.expires_at.is_some_and(|end| from < end && end <= until) {
+                expiring.push((token, owner));
+            }
+        }
+        expiring.sort_by_key(|(token, _)| token.expires_at);
+        expiring.truncate(count);
+        Ok(expiring)
     }
 }

@@ -69,10 +69,10 @@ impl Tx {
             };
             let upsert = diesel::insert_into(rows::table).values(&row);
             let upsert = upsert.on_conflict((rows::tenant_id, rows::id)).do_update();
-            let newer = (
-                rows::times.eq(rows::times + excluded(rows::times)),
-                rows::last_at.eq(excluded(rows::last_at)),
-            );
+            // Another instance may have stored a later time.
+            let latest = dsl::case_when(excluded(rows::last_at).gt(rows::last_at), excluded(rows::last_at))
+                .otherwise(rows::last_at);
+            let newer = (rows::times.eq(rows::times + excluded(rows::times)), rows::last_at.eq(latest));
             let query = Prepared(upsert.set(newer));
             change_unaudited!(self, Unaudited::LastUse, c => query.execute(c).await)?;
         }

@@ -12,7 +12,7 @@ pub(super) const DAY: i64 = 24 * 3_600_000;
 /// Days before their expiry from which tokens are shown.
 const DAYS: i64 = 7;
 /// Maximum number of tokens that are shown.
-pub(super) const TOKENS: i64 = 5;
+pub(super) const TOKENS: usize = 5;
 
 /// Returns the time until which tokens that expire are shown.
 pub(super) fn horizon(now: Timestamp) -> Timestamp {
@@ -32,7 +32,8 @@ pub(super) struct ProblemRow {
     pub(super) is_failure: bool,
 }
 
-/// Returns the problems of SSO connections and webhooks, whose deliveries of the last 24 hours are counted, and the personal access tokens that expire soon.
+/// Returns the problems of SSO connections and webhooks, and the personal access tokens that expire soon. `deliveries` are
+/// the numbers of attempts in the last 24 hours that succeeded and failed.
 pub(super) fn problems(
     providers: &[Provider],
     webhooks: &[Subscription],
@@ -63,7 +64,7 @@ fn of_webhook(webhook: &Subscription, deliveries: &HashMap<String, (i64, i64)>) 
     let fails =
         deliveries.get(webhook.id.as_str()).is_some_and(|&(succeeded, failed)| succeeded == 0 && failed > 0);
     let detail = match webhook.disabled_reason {
-        None if fails && webhook.enabled => "No attempt succeeded in the last 24 hours.",
+        None if fails && webhook.enabled => "All attempts in the last 24 hours failed.",
         None => return None,
         Some(DisabledReason::Gone) => "Disabled, because the receiver answered 410 Gone.",
         Some(DisabledReason::Failing) => "Disabled, because no delivery succeeded for five days.",
@@ -86,7 +87,7 @@ fn of_token(token: &Pat, owner: &str, now: Timestamp) -> ProblemRow {
     ProblemRow {
         title: token.name.clone(),
         detail: format!(
-            "This personal access token of {owner} expires {expiry}. Create a new one before its program is refused."
+            "This personal access token of {owner} expires {expiry}. Ask the owner to create a new one before then."
         ),
         path: format!("{}?id={}", super::super::people::PATH, token.user),
         is_failure: false,

@@ -22,7 +22,7 @@ use utoipa::ToSchema;
 
 use super::{in_person, may_receive_links};
 use crate::{
-    api::{Answer, Call, Site, openapi::values},
+    api::{Answer, Call, openapi::values},
     people::deliver,
 };
 
@@ -34,7 +34,8 @@ const MAILS_AT_ONCE: usize = 8;
 const MAIL_LIMIT: Duration = Duration::from_secs(25);
 
 const TAKEN: &str = "Another user of this tenant has this address.";
-const NOT_SENT: &str = "The mail could not be sent. Create a link on the user's page.";
+const NOT_SENT: &str =
+    "The mail may not have been sent. If it does not arrive, create a link on the user's page.";
 
 /// The users to invite.
 #[derive(Deserialize, ToSchema)]
@@ -61,7 +62,7 @@ struct InvitationOutcome {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     link: Option<String>,
-    /// Why the address was not invited. With `userId`, the user exists, but the mail could not be sent.
+    /// Why the address was not invited. With `userId`, the user was created, but the mail may not have been sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     error: Option<String>,
@@ -114,16 +115,16 @@ pub(crate) async fn invite_users(
     }
     let sent = call.site.mail.is_some();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let spending =
+        let consumed =
             if role == Role::Admin { proof.lock_and_consume(ctx, tx).await? } else { ConsumedStepUp::none() };
-        let mut events = spending.events()?;
+        let mut events = consumed.events()?;
         let (created, invited) = create_all(ctx, tx, emails, role, sent).await?;
         events.extend(invited);
         Ok::<_, Problem>(Audited::of_changes(created, events))
     };
     let created = call.write(work).await?;
     let deadline = Instant::now() + MAIL_LIMIT;
-    let outcomes = stream::iter(created).map(|created| outcome(&call.site, created, deadline));
+    let outcomes = stream::iter(created).map(|created| outcome(&call, created, deadline));
     Ok(answer(&InvitationOutcomes { invitations: outcomes.buffered(MAILS_AT_ONCE).collect().await }))
 }
 
@@ -136,9 +137,12 @@ async fn create_all(
     sent: bool,
 ) -> Result<(Vec<Created>, Vec<Event>), Problem> {
     let (mut created, mut events) = (Vec::new(), Vec::new());
-    for email in emails {
+    let mut numbered: Vec<_> = emails.into_iter().enumerate().collect();
+    // A fixed order prevents deadlocks between concurrent invitations of the same addresses.
+    numbered.sort_by_cached_key(|(_, email)| email.key());
+    for (number, email) in numbered {
         if tx.user_of_email(&email.key()).await?.is_some() {
-            created.push(Created::Taken(email));
+            created.push((number, Created::Taken(email)));
             continue;
         }
         let new = NewPerson { email: email.clone(), role, display_name: None };
@@ -146,13 +150,14 @@ async fn create_all(
             Ok(person) => {
                 let link = issue_link(ctx, tx, &person, LinkKind::Invitation).await?;
                 events.push(Event::new(person.id.as_str(), &UserInvited { role: role.as_str(), sent }));
-                created.push(Created::User(Box::new(person), link));
+                created.push((number, Created::User(Box::new(person), link)));
             }
-            Err(directory::Error::EmailTaken(_)) => created.push(Created::Taken(email)),
+            Err(directory::Error::EmailTaken(_)) => created.push((number, Created::Taken(email))),
             Err(error) => return Err(error.into()),
         }
     }
-    Ok((created, events))
+    created.sort_unstable_by_key(|(number, _)| *number);
+    Ok((created.into_iter().map(|(_, created)| created).collect(), events))
 }
 
 /// Parses the addresses and drops repeated ones.
@@ -174,16 +179,45 @@ fn distinct(emails: &[String]) -> Result<Vec<Email>, Problem> {
     Ok(distinct)
 }
 
-/// Sends the invitation of a user, and describes what became of it.
-async fn outcome(site: &Site, created: Created, deadline: Instant) -> InvitationOutcome {
+/// Sends the invitation of a user, and returns the outcome.
+async fn outcome(call: &Call<Administer>, created: Created, deadline: Instant) -> InvitationOutcome {
     let (person, link) = match created {
         Created::User(person, link) => (person, link),
         Created::Taken(email) => return InvitationOutcome::refused(email.to_string(), None, TAKEN),
     };
-    let sent = timeout_at(deadline, deliver(site, &person, LinkKind::Invitation, link)).await;
-    let Ok(Ok(link)) = sent else {
-        tracing::error!(user = person.id.as_str(), "the mail with an invitation could not be sent");
-        return InvitationOutcome::refused(person.user_name, Some(person.id.to_string()), NOT_SENT);
+    let (email, user_id) = (person.user_name.clone(), person.id.to_string());
+    let cause = match send(call, person, link, deadline).await {
+        Ok(link) => return InvitationOutcome { email, user_id: Some(user_id), link, error: None },
+        Err(cause) => cause,
     };
-    InvitationOutcome { email: person.user_name, user_id: Some(person.id.to_string()), link, error: None }
+    let ctx = call.ctx();
+    tracing::error!(
+        tenant = ctx.tenant.as_str(),
+        request_id = ctx.request_id,
+        user = user_id,
+        cause,
+        "cannot send an invitation"
+    );
+    InvitationOutcome::refused(email, Some(user_id), NOT_SENT)
+}
+
+/// Sends the link by mail, or returns it if mail is not configured. A mail that was begun is finished after the deadline,
+/// because a cancelled one would leave its connection to the mail server in the middle of a message.
+async fn send(
+    call: &Call<Administer>,
+    person: Box<Person>,
+    link: RawToken,
+    deadline: Instant,
+) -> Result<Option<String>, String> {
+    if Instant::now() >= deadline {
+        return Err("the mails before it took too long".to_owned());
+    }
+    let site = call.site.clone();
+    let sending =
+        actix_web::rt::spawn(async move { deliver(&site, &person, LinkKind::Invitation, link).await });
+    match timeout_at(deadline, sending).await {
+        Ok(Ok(sent)) => sent.map_err(|problem| format!("{problem:?}")),
+        Ok(Err(panicked)) => Err(panicked.to_string()),
+        Err(_) => Err("the mail server did not answer in time".to_owned()),
+    }
 }
