@@ -43,18 +43,27 @@ fn file_of(database: &Path) -> PathBuf {
     name.into()
 }
 
+/// Attempts to shrink the log, and the pause between two.
+const ATTEMPTS: u32 = 10;
+const PAUSE: Duration = Duration::from_millis(500);
+
 /// Shrinks the log if it is large. A passive checkpoint first copies the log to the database without blocking, so
-/// that writers wait only briefly for the truncation. If a reader still needs the log, it stays until a later
-/// checkpoint.
+/// that writers wait only briefly for the truncation. Tries again while a reader or a long write needs the log, and
+/// then leaves it to a later checkpoint.
 pub(crate) fn shrink_wal(database: &Path) {
-    if size(database) <= LARGE {
-        return;
-    }
-    let shrunk = super::opening::open(database, "PRAGMA busy_timeout = 500;").and_then(|mut conn| {
-        conn.batch_execute("PRAGMA wal_checkpoint(PASSIVE); PRAGMA wal_checkpoint(TRUNCATE)")
-            .map_err(store_error)
-    });
-    if let Err(error) = shrunk {
-        tracing::debug!(%error, "cannot shrink the write-ahead log; the next checkpoint tries again");
+    for attempt in 0..ATTEMPTS {
+        if size(database) <= LARGE {
+            return;
+        }
+        if attempt > 0 {
+            std::thread::sleep(PAUSE);
+        }
+        let shrunk = super::opening::open(database, "PRAGMA busy_timeout = 500;").and_then(|mut conn| {
+            conn.batch_execute("PRAGMA wal_checkpoint(PASSIVE); PRAGMA wal_checkpoint(TRUNCATE)")
+                .map_err(store_error)
+        });
+        if let Err(error) = shrunk {
+            tracing::debug!(%error, "cannot shrink the write-ahead log; trying again");
+        }
     }
 }
