@@ -104,14 +104,35 @@ onAct("add-rule", async () => {
 
 document.addEventListener("click", (event) => {
   const own = event.target.closest("[data-own]");
-  if (own) $("#rule-cidr").value = own.dataset.own;
+  const field = $("#rule-cidr");
+  if (own) field.value = [...linesOf(field.value).filter((line) => line !== own.dataset.own), own.dataset.own].join("\n");
 });
 
+const linesOf = (text) => text.split("\n").map((line) => line.trim()).filter(Boolean);
+
+/** Reads a line: a range, and optionally its own label. */
+function ruleOf(line, label) {
+  const [cidr, ...own] = line.split(/\s+/);
+  return { cidr, label: own.join(" ") || label };
+}
+
+/** Adds ranges with one step-up, all of them or none. Errors name the line. */
+async function addRules(rules) {
+  if (rules.length === 1) return ask("POST", `${path}/rules`, rules[0]);
+  try {
+    return await ask("POST", `${path}/rules/batch`, { rules });
+  } catch (error) {
+    if (error.field !== "rules" || error.index === undefined) throw error;
+    throw Object.assign(error, { field: "cidr", message: `${rules[error.index].cidr}: ${error.message}` });
+  }
+}
+
 onSend("add-rule", async (given, dialog) => {
-  await ask("POST", `${path}/rules`, { cidr: given.get("cidr").trim(), label: given.get("label") });
+  const rules = linesOf(given.get("cidr")).map((line) => ruleOf(line, given.get("label")));
+  await addRules(rules);
   dialog.closest("dialog").close();
   await ranges();
-  say("Range added.");
+  say(rules.length === 1 ? "Range added." : `${count(rules.length, "range")} added.`);
 });
 
 let chosen;

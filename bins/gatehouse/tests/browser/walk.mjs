@@ -405,8 +405,8 @@ const walks = {
     await see(page, "network-lockout");
 
     // Adding a range keeps the unsaved policy form.
-    await by(page, "Add range").click();
-    await page.getByLabel("Address range", { exact: true }).fill("127.0.0.1/8");
+    await by(page, "Add ranges").click();
+    await page.getByLabel("Address ranges, one per line", { exact: true }).fill("127.0.0.1/8");
     await page.getByLabel("Label").first().fill("This machine <b>");
     await by(page, "Add").click();
     await confirm();
@@ -429,11 +429,22 @@ const walks = {
     await confirm();
     await page.locator("#sure").getByText("This policy would block everybody").waitFor();
     await by(page.locator("#sure"), "Cancel").click();
-    await by(page, "Add range").click();
-    await page.getByLabel("Address range", { exact: true }).fill("198.51.100.0/24");
+    await by(page, "Add ranges").click();
+    // Several ranges are added with one step-up. An error names the line.
+    await page.getByLabel("Address ranges, one per line", { exact: true }).fill("198.51.100.0/24\n192.0.2.9/24 Data centre");
     await page.getByLabel("Label").first().fill("Elsewhere");
     await by(page, "Add").click();
     await confirm();
+    await page.getByText("192.0.2.9/24: ").waitFor();
+    await see(page, "network-add-several");
+    await page.getByLabel("Address ranges, one per line", { exact: true }).fill("198.51.100.0/24\n192.0.2.0/24 Data centre");
+    await by(page, "Add").click();
+    await page.getByText("2 ranges added.").waitFor();
+    await page.getByText("Data centre", { exact: true }).waitFor();
+    await page.getByRole("button", { name: /^Remove Data centre/ }).click();
+    await by(page.locator("#sure"), "Remove").click();
+    await confirm();
+    await page.getByText("Data centre", { exact: true }).waitFor({ state: "detached" });
     await page.getByText("Elsewhere", { exact: true }).waitFor();
     await page.getByRole("button", { name: "Rename Elsewhere" }).click();
     await page.locator("#new-label").fill("Branch office");

@@ -357,6 +357,7 @@ pub(crate) fn body(operation: &Operation) -> Option<Value> {
         "test_attestation_policy" => Some(json!({ "aaguid": "73bb0cd4-e502-49b8-9c6f-b59445bf720b" })),
         "test_user_sign_in" => Some(json!({ "first": "PASSWORD" })),
         "test_network_policy" => Some(json!({ "ip": "203.0.113.7" })),
+        "add_network_rules" => Some(json!({ "rules": [{ "cidr": "198.51.100.0/24", "label": "Branch" }] })),
         "add_network_rule" => Some(json!({ "cidr": "203.0.113.0/24", "label": "Office" })),
         "rename_network_rule" => Some(json!({ "label": "Head office" })),
         "begin_passkey_sign_in"

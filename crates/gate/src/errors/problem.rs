@@ -79,6 +79,16 @@ impl Problem {
         Self { header: Some((name, value)), ..self }
     }
 
+    /// Prepends the path of the member that contains the field. Changes only 400 responses, whose message begins with a
+    /// path.
+    #[must_use]
+    pub fn within(self, path: &str) -> Self {
+        if self.code.status() != StatusCode::BAD_REQUEST {
+            return self;
+        }
+        Self { message: format!("{path}.{}", self.message), ..self }
+    }
+
     /// Adds a cause for the log.
     #[must_use]
     pub fn because(self, cause: &dyn fmt::Display) -> Self {

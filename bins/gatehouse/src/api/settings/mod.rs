@@ -30,6 +30,7 @@ pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
         .service(network_policy::test_network_policy)
         .service(network_policy::impact::network_policy_impact)
         .service(network_policy::rules::add_network_rule)
+        .service(network_policy::rules::add_network_rules)
         .service(network_policy::rules::rename_network_rule)
         .service(network_policy::rules::remove_network_rule)
         .service(attestation_policy::get_attestation_policy)

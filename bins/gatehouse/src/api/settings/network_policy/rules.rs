@@ -7,7 +7,7 @@ use audit::{
 };
 use kernel::Ctx;
 use netpolicy::{Rule, RuleId, openapi::IpRange};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use store::Tx;
 use utoipa::ToSchema;
 
@@ -30,6 +30,23 @@ struct RuleBody {
     /// 1 to 100 printable characters.
     #[schema(value_type = values::Name)]
     label: String,
+}
+
+/// Maximum number of rules that one request adds.
+const MAX_ADDED: usize = 100;
+
+/// New rules.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct RulesBody {
+    #[schema(min_items = 1, max_items = 100)]
+    rules: Vec<RuleBody>,
+}
+
+/// Rules that were added, in the order of the request.
+#[derive(Serialize, ToSchema)]
+struct AddedRules {
+    rules: Vec<Rule>,
 }
 
 /// The new label of a rule.
@@ -68,6 +85,44 @@ pub(crate) async fn add_network_rule(
         Ok::<_, Problem>(Audited::new(rule, event).with(spending.events()?))
     };
     Ok(answer(&call.write(work).await?))
+}
+
+/// Add several CIDR rules
+///
+/// Adds all of them or none, with one step-up (`NETWORK_POLICY_CHANGE`). An error names the first rule that cannot be
+/// added.
+#[utoipa::path(
+    security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
+    responses(
+        (status = 200, description = "The rules.", body = AddedRules),
+        (status = 400, description = "INVALID_CIDR, with the canonical form if host bits are set; DUPLICATE_CIDR; or a field is malformed, or the number of rules is not between 1 and 100."),
+        (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
+        (status = 409, description = "CONFLICT: the tenant would have more than 5,000 rules."),
+    )
+)]
+#[post("/api/settings/network-policy/rules/batch")]
+pub(crate) async fn add_network_rules(
+    call: Call<Administer>,
+    proof: StepUp<NetworkPolicyChange>,
+    body: Json<RulesBody>,
+) -> Answer {
+    let new = body.0.rules;
+    if new.is_empty() || new.len() > MAX_ADDED {
+        return Err(Problem::invalid_request(format!("rules: must have 1 to {MAX_ADDED} rules")));
+    }
+    let work = async move |ctx: &Ctx, tx: &mut Tx| {
+        let consumed = proof.lock_and_consume(ctx, tx).await?;
+        let (mut rules, mut events) = (Vec::new(), consumed.events()?);
+        for (number, RuleBody { cidr, label }) in new.iter().enumerate() {
+            let rule = netpolicy::add(ctx, tx, cidr, label).await;
+            let rule = rule.map_err(|error| Problem::from(error).within(&format!("rules[{number}]")))?;
+            let data = NetworkRuleAdded { cidr: rule.cidr.to_string() };
+            events.push(Event::new(rule.id.as_str(), &data));
+            rules.push(rule);
+        }
+        Ok::<_, Problem>(Audited::of_changes(rules, events))
+    };
+    Ok(answer(&AddedRules { rules: call.write(work).await? }))
 }
 
 /// Rename a CIDR rule

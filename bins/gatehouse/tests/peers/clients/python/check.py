@@ -114,6 +114,7 @@ minted = ask("create_scim_token", body={"name": "Okta", "createConflict": True},
 ask("list_scim_tokens")
 ask("revoke_scim_token", minted.id)
 rule = ask("add_network_rule", body={"cidr": "192.0.2.0/24", "label": "office"}, step_up="NETWORK_POLICY_CHANGE")
+ask("add_network_rules", body={"rules": [{"cidr": "198.51.100.0/24", "label": "branch"}]}, step_up="NETWORK_POLICY_CHANGE")
 ask("add_network_rule", body={"cidr": "192.0.2.1/24", "label": "office"}, step_up="NETWORK_POLICY_CHANGE", status=400)
 ask("rename_network_rule", rule.id, body={"label": "head office"}, step_up="NETWORK_POLICY_CHANGE")
 ask("get_network_policy")

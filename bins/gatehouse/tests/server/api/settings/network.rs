@@ -448,3 +448,37 @@ fn caller_must_acknowledge_blocking_their_own_address() {
         is(&inside.get(POLICY), 403, "NETWORK_POLICY_BLOCKED");
     });
 }
+
+#[test]
+fn several_ranges_are_added_with_one_step_up_or_none_is() {
+    on_both(|server| {
+        let tenant = server.tenant("acme");
+        let (_, admin) = server.signed_in(&tenant, "ada@example.com", Role::Admin);
+        let batch = format!("{RULES}/batch");
+        let rule = |cidr: &str| json!({ "cidr": cidr, "label": "Office" });
+        let good = json!({ "rules": [rule("192.0.2.0/24"), rule("2001:db8::/32")] });
+        is(&admin.post(&batch, &good), 401, "STEP_UP_REQUIRED");
+        let proved = server.proved(&admin, "NETWORK_POLICY_CHANGE");
+        for (second, code, error) in [
+            ("192.0.2.7/24", "INVALID_CIDR", "rules[1].cidr: "),
+            ("192.0.2.0/24", "DUPLICATE_CIDR", "rules[1].cidr: a rule for 192.0.2.0/24 already exists"),
+        ] {
+            let refused = proved.post(&batch, &json!({ "rules": [rule("192.0.2.0/24"), rule(second)] }));
+            is(&refused, 400, code);
+            assert!(refused.json()["error"].as_str().unwrap().starts_with(error), "{}", refused.text);
+        }
+        is(&proved.post(&batch, &json!({ "rules": [] })), 400, "INVALID_REQUEST");
+        let many: Vec<_> = (0..101).map(|number| rule(&format!("10.0.{number}.0/24"))).collect();
+        is(&proved.post(&batch, &json!({ "rules": many })), 400, "INVALID_REQUEST");
+        assert_eq!(admin.get(POLICY).json()["rules"], json!([]));
+        let added = proved.post(&batch, &good);
+        assert_eq!(added.status, 200, "{}", added.text);
+        let cidrs: Vec<_> =
+            added.json()["rules"].as_array().unwrap().iter().map(|one| one["cidr"].clone()).collect();
+        assert_eq!(cidrs, ["192.0.2.0/24", "2001:db8::/32"]);
+        assert_eq!(admin.get(POLICY).json()["rules"].as_array().map(Vec::len), Some(2));
+        let entries = server.entries(&tenant);
+        let count = |action: &str| entries.iter().filter(|entry| entry.action == action).count();
+        assert_eq!((count("ACCOUNT_NETWORK_RULE_ADDED"), count("ACCOUNT_STEPUP_CONSUMED")), (2, 1));
+    });
+}
