@@ -17,6 +17,7 @@ UNDESCRIBED = {
     "POST /api/me/tokens": "an integer with a point: 7.0",
     "POST /api/settings/network-policy/impact": "host bits in a range",
     "POST /api/settings/network-policy/rules": "host bits in a range, and duplicate ranges",
+    "POST /api/settings/network-policy/rules/batch": "host bits in a range, and duplicate ranges",
     "POST /api/settings/network-policy/test": "one of two fields",
     "POST /api/settings/sign-in-policy/impact": "an integer with a point",
     "POST /api/settings/users/{id}/sign-in-test": "an address of version 4 or 6",
