@@ -28,7 +28,7 @@ REVOKE INSERT, UPDATE, DELETE ON audit_drops FROM :"app";
 REVOKE UPDATE ON tenants FROM :"app";
 GRANT UPDATE (slug, name, tier, sign_in_policy, network_policy, attestation_policy) ON tenants TO :"app";
 
-GRANT SELECT ON __diesel_schema_migrations, tenants, audit_entries, audit_unsealed, audit_sealed, audit_subtrees, audit_logs,
+GRANT SELECT ON __diesel_schema_migrations, tenants, tenant_slugs, audit_entries, audit_unsealed, audit_sealed, audit_subtrees, audit_logs,
     audit_checkpoints, audit_drops, audit_statements TO :"retention";
 -- The retention role records its own actions in the audit log.
 GRANT INSERT ON audit_entries, audit_unsealed, audit_drops, audit_statements TO :"retention";

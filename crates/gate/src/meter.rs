@@ -49,6 +49,8 @@ metrics! {
         "Open database connections, by state.";
     pub(crate) CONNECTIONS_MAX: Gauge = "gatehouse_database_connections_max",
         "Limit of database connections.";
+    pub(crate) SILENT_NODES: Gauge = "gatehouse_database_silent_nodes",
+        "Nodes of a distributed database that did not answer the last probe of /readyz.";
     pub(crate) WAITING: Gauge = "gatehouse_database_waiting",
         "Transactions waiting for a database connection, the writer of SQLite, or a slot for an unindexed search.";
     pub(crate) SCANS: Gauge = "gatehouse_database_scans_running",
@@ -106,6 +108,11 @@ fn start(histograms: &[Buckets], others: &[Metric]) -> Option<PrometheusHandle> 
     let handle = builder.install_recorder().ok()?;
     METRICS.iter().chain(others).for_each(Metric::describe);
     Some(handle)
+}
+
+/// Updates the gauge of the nodes that do not answer.
+pub(crate) fn silent_nodes(nodes: usize) {
+    gauge!(SILENT_NODES).set(count(nodes));
 }
 
 /// Updates the gauges of the database's connections and queues.

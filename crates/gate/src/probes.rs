@@ -25,11 +25,17 @@ async fn healthz() -> HttpResponse {
     fresh(&mut HttpResponse::Ok()).json(json!({ "status": "ok" }))
 }
 
-/// Returns whether the server can serve requests, and if not, why. Route no requests to it while it returns 503.
+/// Returns whether the server can serve requests, and if not, why. Route no requests to it while it returns 503. A
+/// database is degraded while one of its nodes does not answer: requests of that node's tenants get 503.
 #[get("/readyz")]
 async fn readyz(pipeline: web::Data<Pipeline>) -> HttpResponse {
     let well = pipeline.readiness.is_well(&pipeline.watched).await;
-    let database = if well { "ok" } else { "unavailable" };
+    let silent = if well { pipeline.readiness.silent_nodes(&pipeline.watched).await } else { 0 };
+    let database = match (well, silent) {
+        (false, _) => "unavailable",
+        (true, 0) => "ok",
+        (true, _) => "degraded",
+    };
     let (mut answer, status) = match (pipeline.load.is_draining(), well) {
         (true, _) => (HttpResponse::ServiceUnavailable(), "draining"),
         (false, false) => (HttpResponse::ServiceUnavailable(), "unready"),

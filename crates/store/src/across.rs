@@ -10,7 +10,7 @@ use crate::{
     conn::{Conn, on},
     directory::tenants::{TenantRow, has_administrator},
     error::{corrupt, store_error},
-    schema::{personal_access_tokens as pats, scim_tokens, tenants},
+    schema::{personal_access_tokens as pats, scim_tokens, tenant_slugs, tenants},
 };
 
 /// Reads across tenants.
@@ -60,10 +60,10 @@ impl Across {
 
     /// Returns the tenant with this slug.
     pub async fn tenant_of_slug(&mut self, slug: &str) -> StoreResult<Option<Tenant>> {
-        let query = tenants::table.filter(tenants::slug.eq(slug));
-        let row: Option<TenantRow> =
-            on!(&mut self.conn, c => query.select(TenantRow::as_select()).first(c).await.optional())?;
-        row.map(Tenant::try_from).transpose()
+        let query = tenant_slugs::table.find(slug).select(tenant_slugs::tenant_id);
+        let id: Option<String> = on!(&mut self.conn, c => query.first(c).await.optional())?;
+        let Some(id) = id else { return Ok(None) };
+        self.tenant(&id.parse().map_err(|error| corrupt("tenant_slugs.tenant_id", error))?).await
     }
 
     /// Returns the tenant of a personal access token. Searches all tenants: only for the command line.

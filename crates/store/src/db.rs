@@ -19,7 +19,7 @@ use crate::{
     error::store_error,
     scim_core::users::rows::{self, EmailRow, SignInNameRow, UserUpdate},
     stepup::grant_row::{self, GrantRow},
-    webhooks::{self, DeliveredRow, DeliveryRow, FanOut, WokenSubscriptions},
+    webhooks::{self, DeliveryRow, FanOut, WokenSubscriptions},
 };
 
 /// The connection and state of a unit of work.
@@ -33,6 +33,8 @@ pub(crate) struct Db {
     /// Rows that no statement of the unit of work has read yet. They are written together, at the latest before the
     /// commit.
     pending: Vec<Row>,
+    /// The number of audit entries, which must be sealed.
+    pub(crate) entries: usize,
     /// The subscriptions to notify after the commit.
     pub(crate) woken: WokenSubscriptions,
 }
@@ -80,6 +82,7 @@ impl Db {
             changed: false,
             failed: false,
             pending: Vec::new(),
+            entries: 0,
             woken: WokenSubscriptions::default(),
         }
     }
@@ -136,6 +139,7 @@ impl Db {
     pub(crate) fn later(&mut self, row: Row) -> StoreResult<()> {
         self.require_writable()?;
         self.changed |= !matches!(row, Row::Entry(_) | Row::FanOut(_) | Row::Delivery(_));
+        self.entries += usize::from(matches!(row, Row::FanOut(_)));
         self.pending.push(row);
         Ok(())
     }
@@ -246,7 +250,7 @@ impl Db {
 }
 
 /// Pipelines the inserts of all rows. Returns the subscriptions that received a delivery.
-async fn write_together(conn: &AsyncPgConnection, rows: &[Row]) -> QueryResult<Vec<DeliveredRow>> {
+async fn write_together(conn: &AsyncPgConnection, rows: &[Row]) -> QueryResult<Vec<String>> {
     let inserts = rows.iter().map(async |row| {
         let mut conn = conn;
         if let Row::FanOut(row) = row {

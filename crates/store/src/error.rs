@@ -4,7 +4,7 @@ use diesel::result::{DatabaseErrorKind, Error};
 use kernel::StoreError;
 
 /// Texts of errors that may pass if retried. Diesel has no error kind for these.
-const TRANSIENT: [&str; 9] = [
+const TRANSIENT: [&str; 13] = [
     "deadlock detected",
     "canceling statement due to",
     "terminating connection due to",
@@ -14,6 +14,11 @@ const TRANSIENT: [&str; 9] = [
     "database or disk is full",
     "disk I/O error",
     "idle-in-transaction timeout",
+    // A node of a distributed database.
+    "connection to the remote node",
+    "failure on connection marked as essential",
+    "could not commit transaction for shard",
+    "server closed the connection unexpectedly",
 ];
 
 /// Converts a database error to a [`StoreError`].

@@ -18,6 +18,7 @@ mod credentials;
 mod db;
 mod dialect;
 mod directory;
+mod distribution;
 mod error;
 mod examine;
 mod json;
@@ -30,6 +31,7 @@ mod saml_sp;
 mod schema;
 mod scim_core;
 mod sessions;
+mod shards;
 mod sqlite;
 mod sqlite_conn;
 mod stepup;
@@ -53,6 +55,7 @@ pub use self::authentication::reread::{Credential, CredentialKey};
 pub use self::credentials::accounts::{Account, AddressUser, ForeignHolder};
 pub use self::credentials::enrolled_passkeys::EnrolledPasskey;
 pub use self::directory::summaries::PersonSummary;
+pub use self::distribution::{DistributeError, SHARDS};
 pub use self::examine::{Examination, back_up_sqlite};
 pub use self::limits::pool_metrics::PoolMetrics;
 pub use self::limits::queue_status::Queue;
@@ -65,5 +68,5 @@ pub use self::store::{DatabaseUrl, ParseDatabaseUrlError, Store};
 pub use self::tokens::rows::pat_limits;
 pub use self::tx::{Failure, Tx};
 pub use self::webhooks::{
-    DispatchQueue, MAX_REPLAYED, PastEvent, PendingSubscription, Retries, WebhookUpkeep, event_payload,
+    DispatchQueue, DueRetry, MAX_REPLAYED, PastEvent, PendingSubscription, WebhookUpkeep, event_payload,
 };

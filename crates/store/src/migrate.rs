@@ -1,11 +1,25 @@
 //! Migrates a database to the current schema.
 
-use diesel::{migration::MigrationSource, pg::Pg, prelude::*, sql_types::Bool, sqlite::SqliteConnection};
-use diesel_async::{AsyncMigrationHarness, AsyncPgConnection, SimpleAsyncConnection};
+use std::any::Any;
+
+use diesel::{
+    connection::{BoxableConnection, SimpleConnection},
+    migration::{CREATE_MIGRATIONS_TABLE, Migration, MigrationSource},
+    pg::Pg,
+    prelude::*,
+    sql_types::Bool,
+    sqlite::SqliteConnection,
+};
+use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 use kernel::{StoreError, StoreResult};
 
-use crate::{error::store_error, schema::users, scim_core::users::refold};
+use crate::{
+    distribution::{self, in_transaction},
+    error::store_error,
+    schema::users,
+    scim_core::users::refold,
+};
 
 const SQLITE: EmbeddedMigrations = embed_migrations!("../../migrations/sqlite");
 const POSTGRES: EmbeddedMigrations = embed_migrations!("../../migrations/postgres");
@@ -34,20 +48,88 @@ pub(crate) fn sqlite_is_behind(conn: &mut SqliteConnection) -> StoreResult<bool>
     conn.has_pending_migration(SQLITE).map_err(failed)
 }
 
-/// Applies pending migrations and returns their names. Must be called on a multi-threaded runtime.
+/// Applies pending migrations and returns their names. On a distributed database it also distributes new tables.
 pub(crate) async fn postgres(mut conn: AsyncPgConnection) -> StoreResult<Vec<String>> {
     // Migrations may take long. The advisory lock is held until the connection closes: a second server waits and then
     // finds nothing to do.
-    conn.batch_execute(
-        "SET lock_timeout = 0; SET statement_timeout = 0; SELECT pg_advisory_lock(7061746568)",
-    )
-    .await
-    .map_err(store_error)?;
-    let mut harness = AsyncMigrationHarness::new(conn);
-    let applied: Vec<_> =
-        harness.run_pending_migrations(POSTGRES).map_err(failed)?.iter().map(ToString::to_string).collect();
-    refold::postgres::refold(&mut harness.into_inner()).await?;
+    let setup = "SET lock_timeout = 0; SET statement_timeout = 0; SELECT pg_advisory_lock(7061746568)";
+    execute(&mut conn, setup).await?;
+    execute(&mut conn, CREATE_MIGRATIONS_TABLE).await?;
+    let mut applied = Vec::new();
+    for migration in pending(&mut conn).await? {
+        apply(&mut conn, &*migration).await?;
+        applied.push(migration.name().to_string());
+    }
+    if distribution::is_distributed(&mut conn).await? {
+        let statements = distribution::remaining(&mut conn, distribution::SHARDS).await?;
+        in_transaction(&mut conn, statements.iter().map(String::as_str)).await?;
+    }
+    refold::postgres::refold(&mut conn).await?;
     Ok(applied)
+}
+
+async fn execute(conn: &mut AsyncPgConnection, statement: &str) -> StoreResult<()> {
+    conn.batch_execute(statement).await.map_err(store_error)
+}
+
+async fn apply(conn: &mut AsyncPgConnection, migration: &dyn Migration<Pg>) -> StoreResult<()> {
+    let mut script = Script::default();
+    migration.run(&mut script).map_err(failed)?;
+    // A version consists of digits.
+    let record =
+        format!("INSERT INTO __diesel_schema_migrations (version) VALUES ('{}')", migration.name().version());
+    in_transaction(conn, statements(&script.0).into_iter().chain([record.as_str()])).await
+}
+
+/// Collects the SQL of a migration instead of running it.
+#[derive(Default)]
+struct Script(String);
+
+impl SimpleConnection for Script {
+    fn batch_execute(&mut self, sql: &str) -> QueryResult<()> {
+        self.0.push_str(sql);
+        Ok(())
+    }
+}
+
+impl BoxableConnection<Pg> for Script {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+}
+
+/// Splits SQL at the semicolons that are neither in a comment nor in quotes.
+fn statements(sql: &str) -> Vec<&str> {
+    let (mut found, mut start, mut is_quoted, mut is_comment) = (Vec::new(), 0, false, false);
+    for (at, character) in sql.char_indices() {
+        match character {
+            '\n' => is_comment = false,
+            _ if is_comment => {}
+            '\'' => is_quoted = !is_quoted,
+            _ if is_quoted => {}
+            '-' if sql[at..].starts_with("--") => is_comment = true,
+            ';' => {
+                found.push(sql[start..at].trim());
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+async fn pending(conn: &mut AsyncPgConnection) -> StoreResult<Vec<Box<dyn Migration<Pg>>>> {
+    use __diesel_schema_migrations as applied;
+    let applied = applied::table.select(applied::version);
+    let applied: Vec<String> = diesel_async::RunQueryDsl::load(applied, conn).await.map_err(store_error)?;
+    let mut known = MigrationSource::<Pg>::migrations(&POSTGRES).map_err(failed)?;
+    known.retain(|known| !applied.contains(&known.name().version().to_string()));
+    known.sort_by_key(|known| known.name().version().as_owned());
+    Ok(known)
 }
 
 diesel::table! {
@@ -60,7 +142,6 @@ diesel::table! {
 /// Returns whether migrations are pending. Unlike Diesel's own check, it creates no table, because servers may run
 /// under a role that cannot create tables.
 pub(crate) async fn postgres_is_behind(mut conn: AsyncPgConnection) -> StoreResult<bool> {
-    use __diesel_schema_migrations as applied;
     let exists = diesel::dsl::sql::<Bool>("to_regclass('__diesel_schema_migrations') IS NOT NULL");
     let exists: bool = diesel_async::RunQueryDsl::get_result(diesel::select(exists), &mut conn)
         .await
@@ -68,12 +149,12 @@ pub(crate) async fn postgres_is_behind(mut conn: AsyncPgConnection) -> StoreResu
     if !exists {
         return Ok(true);
     }
-    let applied = applied::table.select(applied::version);
-    let applied: Vec<String> =
-        diesel_async::RunQueryDsl::load(applied, &mut conn).await.map_err(store_error)?;
-    let known = MigrationSource::<Pg>::migrations(&POSTGRES).map_err(failed)?;
-    if known.iter().any(|known| !applied.contains(&known.name().version().to_string())) {
+    if !pending(&mut conn).await?.is_empty() {
         return Ok(true);
+    }
+    // A distributed database was migrated before, and the search below would need all its nodes.
+    if distribution::is_distributed(&mut conn).await? {
+        return Ok(false);
     }
     // A role that only manages the audit log cannot read users.
     let may_look = diesel::dsl::sql::<Bool>("has_table_privilege('users', 'SELECT')");
@@ -86,4 +167,18 @@ pub(crate) async fn postgres_is_behind(mut conn: AsyncPgConnection) -> StoreResu
     let unfolded = users::table.filter(users::folded.is_null());
     let is_due = diesel::select(diesel::dsl::exists(unfolded));
     diesel_async::RunQueryDsl::get_result(is_due, &mut conn).await.map_err(store_error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::statements;
+
+    #[test]
+    fn a_script_is_split_at_its_statements() {
+        let script =
+            "-- Not here; nor here.\nCREATE TABLE a (b TEXT CHECK (b <> ';')); -- nor\nDROP TABLE c;\n";
+        let found = statements(script);
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert!(found[0].ends_with("(b <> ';'))") && found[1].ends_with("DROP TABLE c"), "{found:?}");
+    }
 }

@@ -1,6 +1,6 @@
 //! The entry point to either database.
 
-use std::{path::PathBuf, str::FromStr, time::Duration};
+use std::{collections::BTreeSet, path::PathBuf, str::FromStr, time::Duration};
 
 use ::webhooks::Wakeups;
 use audit::{Audited, EntryKeys, Filter};
@@ -9,6 +9,7 @@ use kernel::{Ctx, StoreError, StoreResult, TenantId};
 use crate::{
     Across, CredentialKey, Export, ExportOutcome, Failure, PoolMetrics, TenantTurn, Tx,
     audit::export,
+    distribution::{self, DistributeError},
     migrate,
     postgres::{Postgres, PostgresTarget},
     sqlite::{self, Sqlite},
@@ -137,6 +138,46 @@ impl Store {
             }
             Backend::Sqlite(sqlite) => sqlite.check().await,
         }
+    }
+
+    /// Returns whether the database is distributed by tenant. Asked once per process.
+    pub(crate) async fn is_distributed(&self) -> StoreResult<bool> {
+        match &self.0 {
+            Backend::Postgres(postgres) => postgres.is_distributed().await,
+            Backend::Sqlite(_) => Ok(false),
+        }
+    }
+
+    /// Returns the tenants with new audit entries since the last call, if the database is distributed.
+    pub(crate) fn news(&self) -> BTreeSet<TenantId> {
+        match &self.0 {
+            Backend::Postgres(postgres) => postgres.news().take(),
+            Backend::Sqlite(_) => BTreeSet::new(),
+        }
+    }
+
+    /// Distributes the tables by tenant and returns the statements, or only returns them with `dry_run`. If all are
+    /// distributed, it returns none. The server must be stopped: the tables are locked until all rows are copied.
+    pub async fn distribute(&self, shards: u16, dry_run: bool) -> Result<Vec<String>, DistributeError> {
+        let Backend::Postgres(postgres) = &self.0 else { return Err(DistributeError::NotPostgres) };
+        if self.is_behind().await? {
+            return Err(DistributeError::Behind);
+        }
+        distribution::distribute(&mut postgres.connection().await?, shards, dry_run).await
+    }
+
+    /// Returns the nodes of a distributed database that do not answer, as `host:port`. Requests of their tenants fail
+    /// until they do.
+    pub async fn silent_nodes(&self) -> StoreResult<Vec<String>> {
+        if !self.is_distributed().await? {
+            return Ok(Vec::new());
+        }
+        self.across(async |across: &mut Across| across.silent_nodes().await).await
+    }
+
+    /// Returns whether several servers may use the database.
+    pub(crate) fn is_shared(&self) -> bool {
+        matches!(self.0, Backend::Postgres(_))
     }
 
     /// Returns whether a started unit of work continues when its future is dropped. On SQLite it runs on a thread of

@@ -10,6 +10,7 @@ mod domains;
 mod inspect;
 mod keys;
 mod manual;
+mod migrate;
 mod operator;
 mod policies;
 mod reference;
@@ -24,16 +25,14 @@ mod webhooks;
 
 use std::{io::Write, path::PathBuf, process::ExitCode, sync::Arc};
 
-use ::audit::EntryKeys;
 use clap::{CommandFactory, Parser, Subcommand};
 use kernel::{Env, SystemEnv};
-use store::Store;
 
 use self::{
-    operator::{Operator, make_data_dir},
+    operator::Operator,
     report::{Report, Result},
 };
-use crate::config::{Raw, Settings};
+use crate::config::Raw;
 
 /// Identity and access service for multi-tenant platforms.
 ///
@@ -57,8 +56,8 @@ enum Command {
     #[command(after_help = "Example:\n  gatehouse serve --config /etc/gatehouse.toml")]
     Serve(serve::Arguments),
     /// Migrate the database to the current schema
-    #[command(after_help = "Example:\n  gatehouse migrate")]
-    Migrate,
+    #[command(after_help = "Examples:\n  gatehouse migrate\n  gatehouse migrate --distribute --dry-run")]
+    Migrate(migrate::Arguments),
     /// Print a link that creates the first tenant and its administrator in a browser
     #[command(after_help = "Example:\n  gatehouse setup")]
     Setup,
@@ -169,7 +168,7 @@ async fn run(cli: Cli) -> Result<Option<Report>> {
         Command::Completions { shell } => manual::completions(command(), shell),
         Command::Man { directory } => manual::write(command(), &directory)?,
         Command::Config(command) => inspect::run(&command, &mut raw)?,
-        Command::Migrate => migrate(&raw.settings()?).await?,
+        Command::Migrate(arguments) => migrate::run(&arguments, &raw.settings()?).await?,
         Command::Setup => {
             let office = Operator::open(&mut raw, env).await?;
             setup::run(&office, &raw.settings()?).await?
@@ -190,13 +189,6 @@ async fn run(cli: Cli) -> Result<Option<Report>> {
         Command::Token(command) => tokens::run(command, &mut raw, env).await?,
     };
     Ok(Some(report))
-}
-
-async fn migrate(settings: &Settings) -> Result<Report> {
-    make_data_dir(settings)?;
-    let applied = Store::open(&settings.database_url, 1, EntryKeys::none())?.migrate().await?;
-    let lines = if applied.is_empty() { "The schema is up to date".into() } else { applied.join("\n") };
-    Ok(Report::new(serde_json::json!({ "applied": applied }), lines))
 }
 
 #[cfg(test)]

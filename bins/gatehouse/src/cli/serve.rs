@@ -56,9 +56,14 @@ pub(crate) async fn run(
     let bound = server::bind(&settings, parts).map_err(|error| format!("bind {}: {error}", settings.bind))?;
     println!("listening on {}://{}", bound.scheme, bound.address);
     std::io::stdout().flush()?;
-    if let Some(link) = bound.setup_link().await? {
-        // A program that waited for the address may have closed its end.
-        let _closed = writeln!(std::io::stdout(), "{}", setup::lines(&link));
+    match bound.setup_link().await {
+        Ok(Some(link)) => {
+            // A program that waited for the address may have closed its end.
+            let _closed = writeln!(std::io::stdout(), "{}", setup::lines(&link));
+        }
+        Ok(None) => {}
+        // A node of a distributed database does not answer. The tenants of the others are served.
+        Err(error) => tracing::warn!(%error, "cannot tell whether an administrator exists"),
     }
     bound.serve().await?;
     tracing::info!("stopped");

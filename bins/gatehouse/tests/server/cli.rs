@@ -212,10 +212,30 @@ fn commands_work_while_the_server_writes() {
 fn migrations_are_listed_and_data_is_readable_only_by_its_owner() {
     use std::os::unix::fs::PermissionsExt;
     let process = Process::new(&[]);
-    assert_eq!(process.json(&["migrate"])["applied"].as_array().unwrap().len(), 15);
+    assert_eq!(process.json(&["migrate"])["applied"].as_array().unwrap().len(), 16);
     assert_eq!(process.json(&["migrate"]), json!({ "applied": [] }));
     let mode = std::fs::metadata(process.path().join("data")).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o700);
+}
+
+#[test]
+fn database_without_the_extension_is_not_distributed() {
+    let distribute: &[&str] = &["migrate", "--distribute"];
+    let file = Process::on(store::testing::Kind::Sqlite, &[]);
+    let (code, message) = file.refused(distribute);
+    assert!(code == 1 && message.contains("only a PostgreSQL database"), "{code} {message}");
+    if store::testing::TestDatabase::is_distributed() {
+        let distributed = Process::on(store::testing::Kind::Postgres, &[]);
+        assert_eq!(distributed.json(distribute), json!({ "applied": [], "statements": [] }));
+        return;
+    }
+    let plain = Process::on(store::testing::Kind::Postgres, &[]);
+    for words in [distribute, &["migrate", "--distribute", "--dry-run"]] {
+        let (code, message) = plain.refused(words);
+        assert!(code == 1 && message.contains("CREATE EXTENSION citus"), "{code} {message}");
+    }
+    let (code, message) = plain.refused(&["migrate", "--dry-run"]);
+    assert!(code == 2 && message.contains("--distribute"), "{code} {message}");
 }
 
 #[test]

@@ -136,7 +136,7 @@ impl Gate {
     }
 
     /// Authenticates by a token of a neighboring Auth.js service, for which a session is stored at its first request.
-    /// An existing session decides before the token's address is used for a lookup.
+    /// An existing session decides, even if its user's address has changed since.
     async fn foreign(
         &self,
         pipeline: &Pipeline,
@@ -151,13 +151,15 @@ impl Gate {
         };
         let Some(named) = self.store.across(named).await? else { return Err(not_provisioned()) };
         let hash = claims.token_hash;
-        let find = async |across: &mut Across| across.foreign_session(&hash, named.as_ref()).await;
+        let email = claims.text("email").and_then(|email| email.parse::<Email>().ok());
+        let key = email.map(|email| email.key());
+        let find =
+            async |across: &mut Across| across.foreign_session(&hash, named.as_ref(), key.as_deref()).await;
         if let Some((tenant, credential)) = self.store.across(find).await? {
             return Ok((tenant, check_credential(Some(credential), self.env.now())?));
         }
-        let email = claims.text("email").and_then(|email| email.parse::<Email>().ok());
-        let Some(key) = email.map(|email| email.key()) else { return Err(not_provisioned()) };
-        let holder = async |across: &mut Across| across.foreign_holder(&key, named.as_ref()).await;
+        let Some(address) = &key else { return Err(not_provisioned()) };
+        let holder = async |across: &mut Across| across.foreign_holder(address, named.as_ref()).await;
         let Some(found) = self.store.across(holder).await? else { return Err(not_provisioned()) };
         let ForeignHolder { holder, tenant, sessions_after } = found;
         if !holder.active {

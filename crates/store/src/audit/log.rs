@@ -31,9 +31,12 @@ use crate::{
     },
 };
 
-/// Inserts the positions of many entries with one statement that stays prepared. PostgreSQL only.
+/// Inserts the positions of many queued entries with one statement that stays prepared. PostgreSQL only. The tenant is
+/// read from the queue, so that a distributed database runs it on the node of the tenant.
 const SEAL: &str = "INSERT INTO audit_sealed (tenant_id, sequence, entry_id, leaf) \
-    SELECT $1, sealed.* FROM unnest($2, $3, $4) AS sealed";
+    SELECT waiting.tenant_id, sealed.sequence, waiting.entry_id, sealed.leaf FROM audit_unsealed AS waiting \
+    JOIN unnest($2::bigint[], $3::text[], $4::bytea[]) AS sealed(sequence, entry_id, leaf) ON sealed.entry_id = waiting.entry_id \
+    WHERE waiting.tenant_id = $1";
 
 /// Converts a position to a database integer.
 pub(crate) fn number(position: u64) -> i64 {
@@ -208,11 +211,13 @@ impl Tx {
                     .filter(audit_unsealed::entry_id.eq_any(&ids));
                 let conn = pg.in_transaction().await.map_err(store_error)?;
                 let result = async {
-                    Prepared(insert).execute(conn).await?;
-                    diesel::delete(waited).execute(conn).await
+                    let inserted = Prepared(insert).execute(conn).await?;
+                    Ok((inserted, diesel::delete(waited).execute(conn).await?))
                 }
                 .await;
-                pg.note(result).map_err(store_error)?;
+                if pg.note(result).map_err(store_error)? != (ids.len(), ids.len()) {
+                    return Err(StoreError::Aborted("entries left the queue while they were sealed"));
+                }
             }
             Conn::Sqlite(conn) => {
                 for sealed in &batch.entries {

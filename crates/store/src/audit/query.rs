@@ -27,14 +27,26 @@ use crate::{
     scim_core::filter::SqlCondition,
 };
 
-/// The name of the actor: a user who is not deleted, a SCIM token, or an SSO connection.
-const ACTOR_NAME: &str = "COALESCE(\
-    (SELECT users.user_name FROM users WHERE users.tenant_id = audit_entries.tenant_id \
-     AND users.id = audit_entries.actor_id AND users.deleted_at IS NULL), \
-    (SELECT scim_tokens.name FROM scim_tokens WHERE scim_tokens.tenant_id = audit_entries.tenant_id \
-     AND scim_tokens.id = audit_entries.actor_id), \
-    (SELECT saml_providers.document ->> 'name' FROM saml_providers \
-     WHERE saml_providers.tenant_id = audit_entries.tenant_id AND saml_providers.id = audit_entries.actor_id))";
+/// The name of the actor: a user who is not deleted, a SCIM token, or an SSO connection. Each subquery names the
+/// tenant, because a distributed database would otherwise run it on every node.
+macro_rules! actor_name {
+    ($tenant:expr) => {
+        sql::<Nullable<Text>>("COALESCE((SELECT users.user_name FROM users WHERE users.tenant_id = ")
+            .bind::<Text, _>($tenant)
+            .sql(
+                " AND users.id = audit_entries.actor_id AND users.deleted_at IS NULL), \
+                 (SELECT scim_tokens.name FROM scim_tokens WHERE scim_tokens.tenant_id = ",
+            )
+            .bind::<Text, _>($tenant)
+            .sql(
+                " AND scim_tokens.id = audit_entries.actor_id), \
+                 (SELECT saml_providers.document ->> 'name' FROM saml_providers \
+                 WHERE saml_providers.tenant_id = ",
+            )
+            .bind::<Text, _>($tenant)
+            .sql(" AND saml_providers.id = audit_entries.actor_id))")
+    };
+}
 
 /// Counts entries in a time range, up to a limit. Answered by an index alone.
 const COUNT: &str = "SELECT count(*) AS count FROM (SELECT 1 FROM audit_entries \
@@ -154,13 +166,14 @@ impl Tx {
         condition: SqlCondition,
         limit: i64,
     ) -> StoreResult<Vec<(EntryRow, Option<String>)>> {
+        let tenant = self.tenant.as_str().to_owned();
         let query = rows::table
-            .filter(rows::tenant_id.eq(self.tenant.as_str()))
+            .filter(rows::tenant_id.eq(&tenant))
             .filter(condition)
             .order((rows::created_at.desc(), rows::id.desc()))
             .limit(limit);
         read!(self, c => query
-            .select((EntryRow::as_select(), sql::<Nullable<Text>>(ACTOR_NAME)))
+            .select((EntryRow::as_select(), actor_name!(&tenant)))
             .load(c).await)
     }
 }
@@ -292,19 +305,20 @@ impl AuditQueryStore for Tx {
         to: u64,
         limit: usize,
     ) -> StoreResult<Vec<(u64, ListedEntry)>> {
+        let tenant = self.tenant.as_str().to_owned();
         let query = audit_sealed::table
             .inner_join(
                 rows::table
                     .on(rows::tenant_id.eq(audit_sealed::tenant_id).and(rows::id.eq(audit_sealed::entry_id))),
             )
-            .filter(audit_sealed::tenant_id.eq(self.tenant.as_str()))
+            .filter(audit_sealed::tenant_id.eq(&tenant))
             .filter(audit_sealed::sequence.ge(number(from)))
             .filter(audit_sealed::sequence.lt(number(to)))
             .filter(condition(self.db.dialect(), filter, EntrySelection::Nothing, Span::default()))
             .order(audit_sealed::sequence)
             .limit(i64::try_from(limit).unwrap_or(i64::MAX));
         let found: Vec<(i64, EntryRow, Option<String>)> = read!(self, c => query
-            .select((audit_sealed::sequence, EntryRow::as_select(), sql::<Nullable<Text>>(ACTOR_NAME)))
+            .select((audit_sealed::sequence, EntryRow::as_select(), actor_name!(&tenant)))
             .load(c).await)?;
         let one = |(sequence, row, name)| {
             Ok((read_position("audit_sealed.sequence", sequence)?, listed((row, name))))

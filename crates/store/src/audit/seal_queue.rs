@@ -1,15 +1,19 @@
 //! The audit logs of all tenants, for a sealer.
 
-use std::sync::Arc;
+use std::{
+    collections::BTreeMap,
+    ops::Bound,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
 use ::audit::{
     Audited, Unaudited,
-    log::{Lease, SealProgress, SealQueue, SealRules, UnsealedLog, seal},
+    log::{Lease, SealProgress, SealQueue, SealRules, SealStore, UnsealedLog, seal},
 };
 use async_trait::async_trait;
 use kernel::{Actor, Ctx, Env, StoreError, StoreResult, TenantId, Timestamp};
 
-use crate::{Across, Store, Tx};
+use crate::{Across, Store, Tx, shards::SWEEP};
 
 /// The audit logs of all tenants in the database. Each batch is one unit of work.
 pub struct AuditLogQueue {
@@ -17,6 +21,15 @@ pub struct AuditLogQueue {
     env: Arc<dyn Env>,
     /// Returns the current rules. They change when keys are rotated.
     rules: Box<dyn Fn(Timestamp) -> SealRules + Send + Sync>,
+    round: Mutex<Round>,
+}
+
+/// What a round on a distributed database visits.
+#[derive(Default)]
+struct Round {
+    logs: BTreeMap<TenantId, UnsealedLog>,
+    /// When all shards were asked last.
+    swept: Option<Timestamp>,
 }
 
 impl AuditLogQueue {
@@ -26,13 +39,56 @@ impl AuditLogQueue {
         env: Arc<dyn Env>,
         rules: impl Fn(Timestamp) -> SealRules + Send + Sync + 'static,
     ) -> Self {
-        Self { store, env, rules: Box::new(rules) }
+        Self { store, env, rules: Box::new(rules), round: Mutex::default() }
+    }
+}
+
+impl AuditLogQueue {
+    /// Finds the logs of a round on a distributed database: those with news, and now and then those of all shards.
+    async fn begin_round(&self) -> StoreResult<()> {
+        let now = self.env.now();
+        let mut logs = BTreeMap::new();
+        let swept = self.round().swept;
+        let is_sweep = swept.is_none_or(|at| now >= at.plus_millis(SWEEP));
+        if is_sweep {
+            let look = async |across: &mut Across| across.unsealed_on_shards().await;
+            for (tenant, first) in self.store.across(look).await? {
+                logs.insert(tenant.clone(), UnsealedLog { tenant, first, lease: None });
+            }
+        }
+        for tenant in self.store.news() {
+            let look = async |tx: &mut Tx| tx.unsealed(None, 1).await;
+            match self.store.read::<_, StoreError>(tenant.clone(), look).await {
+                Ok(found) => {
+                    let log = found.into_iter().next().map(|first| UnsealedLog {
+                        tenant: tenant.clone(),
+                        first: first.id,
+                        lease: None,
+                    });
+                    logs.extend(log.map(|log| (tenant, log)));
+                }
+                Err(error) => tracing::debug!(%error, tenant = tenant.as_str(), "news cannot be read"),
+            }
+        }
+        *self.round() = Round { logs, swept: if is_sweep { Some(now) } else { swept } };
+        Ok(())
+    }
+
+    fn round(&self) -> MutexGuard<'_, Round> {
+        self.round.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 #[async_trait]
 impl SealQueue for AuditLogQueue {
     async fn next_unsealed(&self, after: Option<&TenantId>) -> StoreResult<Option<UnsealedLog>> {
+        if self.store.is_distributed().await? {
+            if after.is_none() {
+                self.begin_round().await?;
+            }
+            let from = after.map_or(Bound::Unbounded, Bound::Excluded);
+            return Ok(self.round().logs.range((from, Bound::Unbounded)).next().map(|(_, log)| log.clone()));
+        }
         self.store.across(async |across: &mut Across| across.next_unsealed(after).await).await
     }
 

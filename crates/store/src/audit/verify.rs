@@ -170,14 +170,15 @@ impl VerifyStore for Tx {
     }
 
     async fn unaccounted(&mut self, limit: usize) -> StoreResult<Vec<String>> {
+        let tenant = self.tenant.as_str().to_owned();
         let sealed = audit_sealed::table
-            .filter(audit_sealed::tenant_id.eq(audit_entries::tenant_id))
+            .filter(audit_sealed::tenant_id.eq(&tenant))
             .filter(audit_sealed::entry_id.eq(audit_entries::id));
         let waiting = audit_unsealed::table
-            .filter(audit_unsealed::tenant_id.eq(audit_entries::tenant_id))
+            .filter(audit_unsealed::tenant_id.eq(&tenant))
             .filter(audit_unsealed::entry_id.eq(audit_entries::id));
         let query = audit_entries::table
-            .filter(audit_entries::tenant_id.eq(self.tenant.as_str()))
+            .filter(audit_entries::tenant_id.eq(&tenant))
             .filter(diesel::dsl::not(diesel::dsl::exists(sealed)))
             .filter(diesel::dsl::not(diesel::dsl::exists(waiting)))
             .select(audit_entries::id)

@@ -1,4 +1,5 @@
-//! Finds the user of a credential before the tenant is known. Each lookup is one statement.
+//! Finds the user of a credential before the tenant is known. Each statement reads one tenant, or a table that belongs
+//! to none.
 
 use chrono::NaiveDateTime;
 use credentials::{Salt, StoredPassword};
@@ -20,9 +21,6 @@ use crate::{
 /// Maximum number of accounts with one address that a sign-in without a tenant compares. Only the operator creates
 /// tenants, so attackers cannot reach this limit.
 const MAX_ACCOUNTS: i64 = 1000;
-
-/// The greatest possible tenant id, in every collation.
-const MAX_TENANT_ID: &str = "ten_zzzzzzzzzzzzzzzzzzzzzzzzzz";
 
 /// An account that a password may sign in to.
 #[derive(Debug, Clone)]
@@ -70,11 +68,11 @@ pub struct ForeignHolder {
     pub sessions_after: Option<Timestamp>,
 }
 
-type AccountRow = (HolderRow, PoliciesRow, (String, String, String), String, Option<String>);
-type ForeignRow = (HolderRow, PoliciesRow, String, Option<NaiveDateTime>);
+type AccountRow = (HolderRow, PoliciesRow, (String, String), String, Option<String>);
+type ForeignRow = (HolderRow, PoliciesRow, Option<NaiveDateTime>);
 
 fn tenant_id(text: &str) -> StoreResult<TenantId> {
-    text.parse().map_err(|error| corrupt("tenants.id", error))
+    text.parse().map_err(|error| corrupt("sign_in_names.tenant_id", error))
 }
 
 impl Across {
@@ -90,6 +88,26 @@ impl Across {
         }
     }
 
+    /// Returns the tenants in which a user may sign in with this address, or only `named`. The user may have been
+    /// created or deleted at the same time, so the caller looks again in each tenant.
+    async fn tenants_of_address(
+        &mut self,
+        email_key: &str,
+        named: Option<&TenantId>,
+        most: i64,
+    ) -> StoreResult<Vec<TenantId>> {
+        if let Some(tenant) = named {
+            return Ok(vec![tenant.clone()]);
+        }
+        let query = sign_in_names::table
+            .filter(sign_in_names::email_key.eq(email_key))
+            .order(sign_in_names::tenant_id)
+            .limit(most)
+            .select(sign_in_names::tenant_id);
+        let found: Vec<String> = on!(&mut self.conn, c => query.load(c).await)?;
+        found.iter().map(|id| tenant_id(id)).collect()
+    }
+
     /// Returns the accounts of an address that have a password, in one tenant or in all, and the salt that their
     /// passwords share. Accounts that have signed in from `origin` before come first.
     pub async fn accounts(
@@ -98,54 +116,58 @@ impl Across {
         tenant: Option<&TenantId>,
         origin: &str,
     ) -> StoreResult<(Option<Salt>, Vec<Account>)> {
-        let query =
-            sign_in_names::table
-                .inner_join(users::table.on(
-                    users::tenant_id.eq(sign_in_names::tenant_id).and(users::id.eq(sign_in_names::user_id)),
-                ))
-                .inner_join(tenants::table.on(tenants::id.eq(sign_in_names::tenant_id)))
-                .inner_join(
-                    passwords::table.on(passwords::tenant_id
-                        .eq(sign_in_names::tenant_id)
-                        .and(passwords::user_id.eq(sign_in_names::user_id))),
-                )
-                .left_join(
-                    known_origins::table.on(known_origins::tenant_id
-                        .eq(sign_in_names::tenant_id)
-                        .and(known_origins::user_id.eq(sign_in_names::user_id))
-                        .and(known_origins::origin.eq(origin))),
-                )
-                .filter(sign_in_names::email_key.eq(email_key))
-                .filter(sign_in_names::tenant_id.ge(tenant.map_or("", TenantId::as_str)))
-                .filter(sign_in_names::tenant_id.le(tenant.map_or(MAX_TENANT_ID, TenantId::as_str)))
-                .filter(users::deleted_at.is_null())
-                .order(sign_in_names::tenant_id)
-                .limit(MAX_ACCOUNTS);
-        let rows: Vec<AccountRow> = on!(&mut self.conn, c => query
-            .select((
-                HolderRow::as_select(),
-                POLICIES,
-                (tenants::id, tenants::slug, tenants::name),
-                passwords::hash,
-                known_origins::origin.nullable(),
-            ))
-            .load(c).await)?;
-        let account = |(holder, policy, (tenant, slug, tenant_name), password, origin): AccountRow| {
-            Ok(Account {
-                holder: holder.with(policy)?,
-                tenant: tenant_id(&tenant)?,
-                slug,
-                tenant_name,
-                password,
-                known_origin: origin.is_some(),
-            })
-        };
-        let mut accounts = rows.into_iter().map(account).collect::<StoreResult<Vec<_>>>()?;
+        let mut accounts = Vec::new();
+        for tenant in self.tenants_of_address(email_key, tenant, MAX_ACCOUNTS).await? {
+            accounts.extend(self.account(email_key, &tenant, origin).await?);
+        }
         accounts.sort_by_key(|account| !account.known_origin);
         let address = Salt::address(email_key);
         let query = password_salts::table.find(&address[..]).select(password_salts::salt);
         let salt: Option<Vec<u8>> = on!(&mut self.conn, c => query.first(c).await.optional())?;
         Ok((salt.map(|salt| salt_of(&salt)).transpose()?, accounts))
+    }
+
+    async fn account(
+        &mut self,
+        email_key: &str,
+        tenant: &TenantId,
+        origin: &str,
+    ) -> StoreResult<Option<Account>> {
+        let query = users::table
+            .inner_join(tenants::table.on(tenants::id.eq(users::tenant_id)))
+            .inner_join(
+                passwords::table
+                    .on(passwords::tenant_id.eq(users::tenant_id).and(passwords::user_id.eq(users::id))),
+            )
+            .left_join(
+                known_origins::table.on(known_origins::tenant_id
+                    .eq(users::tenant_id)
+                    .and(known_origins::user_id.eq(users::id))
+                    .and(known_origins::origin.eq(origin))),
+            )
+            .filter(users::tenant_id.eq(tenant.as_str()))
+            .filter(users::sign_in_email_key.eq(email_key))
+            .filter(users::deleted_at.is_null());
+        let row: Option<AccountRow> = on!(&mut self.conn, c => query
+            .select((
+                HolderRow::as_select(),
+                POLICIES,
+                (tenants::slug, tenants::name),
+                passwords::hash,
+                known_origins::origin.nullable(),
+            ))
+            .first(c).await.optional())?;
+        row.map(|(holder, policy, (slug, tenant_name), password, origin)| {
+            Ok(Account {
+                holder: holder.with(policy)?,
+                tenant: tenant.clone(),
+                slug,
+                tenant_name,
+                password,
+                known_origin: origin.is_some(),
+            })
+        })
+        .transpose()
     }
 
     /// Returns the users with this address, in one tenant or in all.
@@ -154,48 +176,72 @@ impl Across {
         email_key: &str,
         tenant: Option<&TenantId>,
     ) -> StoreResult<Vec<AddressUser>> {
-        let query = sign_in_names::table
-            .inner_join(tenants::table.on(tenants::id.eq(sign_in_names::tenant_id)))
-            .filter(sign_in_names::email_key.eq(email_key))
-            .filter(sign_in_names::tenant_id.ge(tenant.map_or("", TenantId::as_str)))
-            .filter(sign_in_names::tenant_id.le(tenant.map_or(MAX_TENANT_ID, TenantId::as_str)))
-            .order(sign_in_names::tenant_id)
-            .limit(MAX_ACCOUNTS);
-        let rows: Vec<(String, String, String)> = on!(&mut self.conn, c => query
-            .select((sign_in_names::tenant_id, sign_in_names::user_id, tenants::name))
-            .load(c).await)?;
-        let user = |(tenant, user, tenant_name): (String, String, String)| {
-            Ok(AddressUser {
-                tenant: tenant_id(&tenant)?,
-                user: user.parse().map_err(|error| corrupt("sign_in_names.user_id", error))?,
-                tenant_name,
-            })
-        };
-        rows.into_iter().map(user).collect()
+        let mut found = Vec::new();
+        for tenant in self.tenants_of_address(email_key, tenant, MAX_ACCOUNTS).await? {
+            let query = users::table
+                .inner_join(tenants::table.on(tenants::id.eq(users::tenant_id)))
+                .filter(users::tenant_id.eq(tenant.as_str()))
+                .filter(users::sign_in_email_key.eq(email_key))
+                .select((users::id, tenants::name));
+            let row: Option<(String, String)> = on!(&mut self.conn, c => query.first(c).await.optional())?;
+            let Some((user, tenant_name)) = row else { continue };
+            let user = user.parse().map_err(|error| corrupt("users.id", error))?;
+            found.push(AddressUser { tenant, user, tenant_name });
+        }
+        Ok(found)
     }
 
-    /// Returns the session for a token of another issuer, revoked or not, and its tenant.
+    /// Returns the session for a token of another issuer, revoked or not, and its tenant. If the token names no
+    /// tenant, its address usually leads to the tenant with two statements; only the session of an address that has
+    /// changed since is searched in all tenants.
     pub async fn foreign_session(
         &mut self,
         token_hash: &[u8; 32],
         tenant: Option<&TenantId>,
+        email_key: Option<&str>,
     ) -> StoreResult<Option<(TenantId, Credential)>> {
+        let likely = match (tenant, email_key) {
+            (None, None) => Vec::new(),
+            (tenant, key) => self.tenants_of_address(key.unwrap_or_default(), tenant, MAX_ACCOUNTS).await?,
+        };
+        for likely in &likely {
+            if let Some(credential) = self.foreign_session_in(token_hash, likely).await? {
+                return Ok(Some((likely.clone(), credential)));
+            }
+        }
+        if tenant.is_some() {
+            return Ok(None);
+        }
+        let query = session_rows::table
+            .filter(session_rows::foreign_hash.eq(&token_hash[..]))
+            .order(session_rows::tenant_id)
+            .select(session_rows::tenant_id);
+        let found: Option<String> = on!(&mut self.conn, c => query.first(c).await.optional())?;
+        let Some(found) = found.as_deref().map(tenant_id).transpose()? else { return Ok(None) };
+        let credential = self.foreign_session_in(token_hash, &found).await?;
+        Ok(credential.map(|credential| (found, credential)))
+    }
+
+    async fn foreign_session_in(
+        &mut self,
+        token_hash: &[u8; 32],
+        tenant: &TenantId,
+    ) -> StoreResult<Option<Credential>> {
         let query =
             session_rows::table
                 .inner_join(users::table.on(
                     users::tenant_id.eq(session_rows::tenant_id).and(users::id.eq(session_rows::user_id)),
                 ))
                 .inner_join(tenants::table.on(tenants::id.eq(session_rows::tenant_id)))
-                .filter(session_rows::foreign_hash.eq(&token_hash[..]))
-                .filter(session_rows::tenant_id.ge(tenant.map_or("", TenantId::as_str)))
-                .filter(session_rows::tenant_id.le(tenant.map_or(MAX_TENANT_ID, TenantId::as_str)))
-                .order(session_rows::tenant_id);
-        let row: Option<(String, SessionRow, HolderRow, PoliciesRow)> = on!(&mut self.conn, c => query
-            .select((tenants::id, SessionRow::as_select(), HolderRow::as_select(), POLICIES))
+                .filter(session_rows::tenant_id.eq(tenant.as_str()))
+                .filter(session_rows::foreign_hash.eq(&token_hash[..]));
+        let row: Option<(SessionRow, HolderRow, PoliciesRow)> = on!(&mut self.conn, c => query
+            .select((SessionRow::as_select(), HolderRow::as_select(), POLICIES))
             .first(c).await.optional())?;
-        let Some((tenant, session, holder, policies)) = row else { return Ok(None) };
-        let credential = Credential::Session(session.try_into()?, holder.with(policies)?);
-        Ok(Some((tenant_id(&tenant)?, credential)))
+        row.map(|(session, holder, policies)| {
+            Ok(Credential::Session(session.try_into()?, holder.with(policies)?))
+        })
+        .transpose()
     }
 
     /// Returns the user with this address, for a token of another issuer that has no session yet. If no tenant is
@@ -205,28 +251,23 @@ impl Across {
         email_key: &str,
         tenant: Option<&TenantId>,
     ) -> StoreResult<Option<ForeignHolder>> {
-        let query =
-            sign_in_names::table
-                .inner_join(users::table.on(
-                    users::tenant_id.eq(sign_in_names::tenant_id).and(users::id.eq(sign_in_names::user_id)),
-                ))
-                .inner_join(tenants::table.on(tenants::id.eq(sign_in_names::tenant_id)))
-                .filter(sign_in_names::email_key.eq(email_key))
-                .filter(sign_in_names::tenant_id.ge(tenant.map_or("", TenantId::as_str)))
-                .filter(sign_in_names::tenant_id.le(tenant.map_or(MAX_TENANT_ID, TenantId::as_str)))
-                .filter(users::deleted_at.is_null())
-                .order(sign_in_names::tenant_id)
-                .limit(2);
-        let mut rows: Vec<ForeignRow> = on!(&mut self.conn, c => query
-            .select((HolderRow::as_select(), POLICIES, tenants::id, users::sessions_after))
-            .load(c).await)?;
-        let (Some((holder, policy, tenant, sessions_after)), true) = (rows.pop(), rows.is_empty()) else {
-            return Ok(None);
-        };
-        Ok(Some(ForeignHolder {
-            holder: holder.with(policy)?,
-            tenant: tenant_id(&tenant)?,
-            sessions_after: sessions_after.map(Timestamp::from_naive),
-        }))
+        let mut found = None;
+        for tenant in self.tenants_of_address(email_key, tenant, MAX_ACCOUNTS).await? {
+            let query = users::table
+                .inner_join(tenants::table.on(tenants::id.eq(users::tenant_id)))
+                .filter(users::tenant_id.eq(tenant.as_str()))
+                .filter(users::sign_in_email_key.eq(email_key))
+                .filter(users::deleted_at.is_null());
+            let row: Option<ForeignRow> = on!(&mut self.conn, c => query
+                .select((HolderRow::as_select(), POLICIES, users::sessions_after))
+                .first(c).await.optional())?;
+            let Some((holder, policy, sessions_after)) = row else { continue };
+            let sessions_after = sessions_after.map(Timestamp::from_naive);
+            if found.replace(ForeignHolder { holder: holder.with(policy)?, tenant, sessions_after }).is_some()
+            {
+                return Ok(None);
+            }
+        }
+        Ok(found)
     }
 }

@@ -17,7 +17,7 @@ use crate::{
     db::{change, lock, read},
     error::corrupt,
     prepared::Prepared,
-    schema::{sign_in_names, tenants, users},
+    schema::{tenants, users},
     scim_core::{
         filter::{FilterScope, Kind, SqlCondition},
         users::UserRow,
@@ -216,9 +216,12 @@ impl PeopleStore for Tx {
     }
 
     async fn user_of_email(&mut self, key: &str) -> StoreResult<Option<UserId>> {
-        let query = sign_in_names::table.find((key, self.tenant.as_str())).select(sign_in_names::user_id);
+        let query = users::table
+            .filter(users::tenant_id.eq(self.tenant.as_str()))
+            .filter(users::sign_in_email_key.eq(key))
+            .select(users::id);
         let id: Option<String> = read!(self, c => query.first(c).await.optional())?;
-        id.map(|id| id.parse().map_err(|error| corrupt("sign_in_names.user_id", error))).transpose()
+        id.map(|id| id.parse().map_err(|error| corrupt("users.id", error))).transpose()
     }
 
     async fn people(

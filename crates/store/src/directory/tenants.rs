@@ -14,7 +14,7 @@ use crate::{
     db::{change, read},
     dialect::Dialect,
     error::corrupt,
-    schema::{tenants, users},
+    schema::{tenant_slugs, tenants, users},
 };
 
 #[derive(Insertable, Queryable, Selectable)]
@@ -46,6 +46,11 @@ impl TenantStore for Tx {
     async fn insert_tenant(&mut self, tenant: &Tenant) -> StoreResult<bool> {
         if tenant.id != self.tenant {
             return Err(StoreError::Aborted("the tenant differs from the tenant of the unit of work"));
+        }
+        let slug = (tenant_slugs::slug.eq(&tenant.slug), tenant_slugs::tenant_id.eq(tenant.id.as_str()));
+        let query = diesel::insert_into(tenant_slugs::table).values(slug).on_conflict_do_nothing();
+        if change!(self, c => query.execute(c).await)? == 0 {
+            return Ok(false);
         }
         let row = TenantRow {
             id: tenant.id.to_string(),

@@ -22,7 +22,7 @@ use futures_util::FutureExt;
 use kernel::{Ctx, StoreError, StoreResult, TenantId};
 use tokio::{
     runtime::Handle,
-    sync::Semaphore,
+    sync::{OnceCell, Semaphore},
     time::{Instant, timeout},
 };
 
@@ -33,6 +33,7 @@ use crate::{
     audit::export,
     authentication::reread::CredentialKey,
     conn::{Conn, Pg, Transaction},
+    distribution,
     error::store_error,
     limits::{
         large_changes::LargeChanges,
@@ -40,6 +41,7 @@ use crate::{
         queue_status::QueueStatus,
         scans::{self, Outcome, ScanPermit, Scans},
     },
+    shards::TenantNews,
     tx::finish,
 };
 
@@ -69,6 +71,12 @@ struct SharedPools {
     pools: Mutex<Vec<RuntimePool>>,
     scans: Arc<Scans>,
     large_changes: LargeChanges,
+    /// Whether the database is distributed by tenant.
+    distributed: OnceCell<bool>,
+    /// Tenants with new audit entries, to be sealed by this instance. Only of a distributed database.
+    news: TenantNews,
+    /// The same, to be sent to other instances.
+    unsent_news: TenantNews,
 }
 
 /// A runtime's pool and its queue.
@@ -159,6 +167,17 @@ impl Postgres {
         figures
     }
 
+    /// Returns whether the database is distributed by tenant.
+    pub(crate) async fn is_distributed(&self) -> StoreResult<bool> {
+        let ask = async || distribution::is_distributed(&mut self.connection().await?).await;
+        self.shared.distributed.get_or_try_init(ask).await.copied()
+    }
+
+    /// Returns the tenants with new audit entries that this instance knows of.
+    pub(crate) fn news(&self) -> &TenantNews {
+        &self.shared.news
+    }
+
     async fn get(&self) -> StoreResult<Object<AsyncPgConnection>> {
         let _place = self.mine.waiting.join();
         self.mine.pool.get().await.map_err(|error| StoreError::Unavailable(Box::new(error)))
@@ -244,31 +263,36 @@ impl Postgres {
         let pg = Pg { object: self.get().await?, transaction: Transaction::Due, reread: None };
         let conn = Conn::Postgres(Box::new(pg));
         let tx = Tx::writing(conn, ctx.tenant.clone(), credential, self.entry_keys.clone());
-        in_time(transaction(PooledUnit::new(tx), &self.wakeups, ctx, work)).await?
+        in_time(self.transaction(PooledUnit::new(tx), ctx, work)).await?
     }
-}
 
-async fn transaction<T, E: From<StoreError>>(
-    mut unit: PooledUnit<Tx>,
-    wakeups: &Wakeups,
-    ctx: &Ctx,
-    work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Audited<T>, E>,
-) -> Result<T, E> {
-    let done = std::panic::AssertUnwindSafe(finish(ctx, unit.holder()?, work)).catch_unwind().await;
-    match done {
-        Ok(Ok(value)) => {
-            let woken = unit.holder().map(|tx| std::mem::take(&mut tx.db.woken))?;
-            unit.commit().await?;
-            woken.notify(wakeups, &ctx.tenant);
-            Ok(value)
-        }
-        Ok(Err(error)) => {
-            unit.rollback().await;
-            Err(error)
-        }
-        Err(_) => {
-            unit.rollback().await;
-            Err(StoreError::Aborted("it panicked").into())
+    async fn transaction<T, E: From<StoreError>>(
+        &self,
+        mut unit: PooledUnit<Tx>,
+        ctx: &Ctx,
+        work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Audited<T>, E>,
+    ) -> Result<T, E> {
+        let done = std::panic::AssertUnwindSafe(finish(ctx, unit.holder()?, work)).catch_unwind().await;
+        match done {
+            Ok(Ok(value)) => {
+                let db = unit.holder().map(|tx| &mut tx.db)?;
+                let (woken, entries) = (std::mem::take(&mut db.woken), db.entries);
+                unit.commit().await?;
+                woken.notify(&self.wakeups, &ctx.tenant);
+                if entries > 0 && self.shared.distributed.get() == Some(&true) {
+                    self.shared.news.add(ctx.tenant.clone());
+                    self.shared.unsent_news.add(ctx.tenant.clone());
+                }
+                Ok(value)
+            }
+            Ok(Err(error)) => {
+                unit.rollback().await;
+                Err(error)
+            }
+            Err(_) => {
+                unit.rollback().await;
+                Err(StoreError::Aborted("it panicked").into())
+            }
         }
     }
 }

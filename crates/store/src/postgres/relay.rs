@@ -6,7 +6,7 @@ use std::time::Duration;
 use ::webhooks::{Key, Wakeups};
 use diesel::sql_types::Text;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
-use futures_util::{StreamExt, future::join};
+use futures_util::{StreamExt, future::join3};
 use kernel::StoreResult;
 use tokio::time::sleep;
 
@@ -16,6 +16,8 @@ use crate::{conn::on, error::store_error, prepared::Prepared};
 const CHANNEL: &str = "gatehouse_webhooks";
 /// How long notifications are collected before they are sent.
 const COLLECT: Duration = Duration::from_millis(50);
+/// How long tenants with new audit entries are collected before they are sent.
+const NEWS: Duration = Duration::from_millis(500);
 /// How long to wait before reconnecting.
 const PAUSE: Duration = Duration::from_secs(2);
 /// Keys per notification, whose payload is limited to 8,000 bytes.
@@ -24,14 +26,35 @@ const AT_ONCE: usize = 100;
 impl Postgres {
     /// Sends the wakeups of `out` to other instances and passes incoming ones to `received`. Never returns.
     pub(crate) async fn relay(&self, out: &Wakeups, received: &Wakeups) {
-        join(self.notify_others(out), self.listen_for_others(received)).await;
+        join3(self.notify_others(out), self.send_news(), self.listen_for_others(received)).await;
+    }
+
+    /// Sends the tenants with new audit entries to other instances, if the database is distributed. Otherwise they
+    /// find the entries by polling.
+    async fn send_news(&self) {
+        loop {
+            sleep(NEWS).await;
+            if !self.is_distributed().await.unwrap_or_default() {
+                continue;
+            }
+            let tenants: Vec<_> = self.shared.unsent_news.take().into_iter().collect();
+            for some in tenants.chunks(AT_ONCE) {
+                let words: Vec<_> = some.iter().map(|tenant| format!("{tenant}/")).collect();
+                if let Err(error) = self.notify(words.join(" ")).await {
+                    tracing::debug!(%error, "cannot notify other instances; they look on all shards twice a minute");
+                }
+            }
+        }
     }
 
     async fn notify_others(&self, out: &Wakeups) {
         loop {
             let keys = out.next().await;
             for some in keys.chunks(AT_ONCE) {
-                if let Err(error) = self.notify(some).await {
+                let written = some.iter().map(|(key, has_changed)| {
+                    format!("{}/{}{}", key.tenant, key.subscription, if *has_changed { "!" } else { "" })
+                });
+                if let Err(error) = self.notify(written.collect::<Vec<_>>().join(" ")).await {
                     tracing::debug!(%error, "cannot notify other instances; they poll every second");
                 }
             }
@@ -39,11 +62,7 @@ impl Postgres {
         }
     }
 
-    async fn notify(&self, keys: &[(Key, bool)]) -> StoreResult<()> {
-        let written = keys.iter().map(|(key, has_changed)| {
-            format!("{}/{}{}", key.tenant, key.subscription, if *has_changed { "!" } else { "" })
-        });
-        let text = written.collect::<Vec<_>>().join(" ");
+    async fn notify(&self, text: String) -> StoreResult<()> {
         self.across(async |across| {
             let notify =
                 diesel::sql_query("SELECT pg_notify($1, $2)").bind::<Text, _>(CHANNEL).bind::<Text, _>(text);
@@ -67,7 +86,9 @@ impl Postgres {
         let mut notifications = std::pin::pin!(conn.notifications_stream());
         while let Some(notification) = notifications.next().await {
             for word in notification.map_err(store_error)?.payload.split(' ') {
-                if let Some((key, has_changed)) = read(word) {
+                if let Some(tenant) = word.strip_suffix('/').and_then(|tenant| tenant.parse().ok()) {
+                    self.shared.news.add(tenant);
+                } else if let Some((key, has_changed)) = read(word) {
                     received.notify(key, has_changed);
                 }
             }

@@ -51,17 +51,14 @@ impl Across {
         &mut self,
         domain: &EmailDomain,
     ) -> StoreResult<Option<(TenantId, ProviderId)>> {
-        let same = of_providers::tenant_id.eq(rows::tenant_id).and(of_providers::domain.eq(rows::domain));
-        let query = rows::table
-            .inner_join(of_providers::table.on(same))
-            .filter(rows::domain.eq(domain.as_str()))
-            .select((rows::tenant_id, of_providers::provider_id));
-        let found: Option<(String, String)> = on!(&mut self.conn, c => query.first(c).await.optional())?;
-        let read = |(tenant, id): (String, String)| {
-            let id = id.parse().map_err(|error| corrupt("saml_provider_domains.provider_id", error))?;
-            Ok((tenant_id(&tenant)?, id))
-        };
-        found.map(read).transpose()
+        let owner = rows::table.find(domain.as_str()).select(rows::tenant_id);
+        let owner: Option<String> = on!(&mut self.conn, c => owner.first(c).await.optional())?;
+        let Some(owner) = owner else { return Ok(None) };
+        let query = of_providers::table.find((&owner, domain.as_str())).select(of_providers::provider_id);
+        let id: Option<String> = on!(&mut self.conn, c => query.first(c).await.optional())?;
+        let Some(id) = id else { return Ok(None) };
+        let id = id.parse().map_err(|error| corrupt("saml_provider_domains.provider_id", error))?;
+        Ok(Some((tenant_id(&owner)?, id)))
     }
 }
 

@@ -15,6 +15,13 @@ diesel::table! {
 }
 
 diesel::table! {
+    tenant_slugs (slug) {
+        slug -> Text,
+        tenant_id -> Text,
+    }
+}
+
+diesel::table! {
     users (tenant_id, id) {
         tenant_id -> Text,
         id -> Text,

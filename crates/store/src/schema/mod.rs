@@ -14,6 +14,7 @@ pub(crate) use self::{
 
 diesel::allow_tables_to_appear_in_same_query!(
     tenants,
+    tenant_slugs,
     users,
     user_emails,
     groups,
@@ -50,6 +51,7 @@ diesel::allow_tables_to_appear_in_same_query!(
     webhook_queues,
     webhook_deliveries,
     webhook_hours,
+    dispatchers,
     saml_providers,
     saml_provider_domains,
     verified_domains,

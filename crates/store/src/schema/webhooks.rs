@@ -66,3 +66,10 @@ diesel::table! {
         failed -> BigInt,
     }
 }
+
+diesel::table! {
+    dispatchers (id) {
+        id -> Text,
+        seen_at -> Timestamp,
+    }
+}

@@ -257,8 +257,9 @@ impl GroupStore for Tx {
         }
         if !changes.join.is_empty() {
             let text = format!(
-                "INSERT INTO group_members (tenant_id, group_id, user_id) SELECT $1, $2, each.value \
-                 FROM {} WHERE 1 = 1 ON CONFLICT DO NOTHING RETURNING user_id AS id",
+                "INSERT INTO group_members (tenant_id, group_id, user_id) SELECT users.tenant_id, $2, users.id \
+                 FROM users WHERE users.tenant_id = $1 AND users.id IN (SELECT each.value FROM {}) \
+                 ON CONFLICT DO NOTHING RETURNING user_id AS id",
                 elements("$3")
             );
             changed.joined = self.changed_ids(&text, &[tenant.as_str(), group.as_str(), &joining]).await?;

@@ -1,8 +1,8 @@
 //! The queue that a dispatcher delivers from.
 
 use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use ::webhooks::{Batch, DisabledSubscription, Key, Lease, LeaseOutcome, Queue};
@@ -10,8 +10,8 @@ use async_trait::async_trait;
 use audit::{Audited, Event, Unaudited, events::webhooks::WebhookDisabled};
 use kernel::{Ctx, Env, StoreError, StoreResult, TenantId, Timestamp};
 
-use super::ctx;
-use crate::{Across, Store, Tx};
+use super::{ctx, dispatchers::SEEN_EVERY};
+use crate::{Across, Store, Tx, shards::SWEEP};
 
 /// Maximum subscriptions with new events per poll.
 const AT_ONCE: usize = 500;
@@ -19,11 +19,32 @@ const AT_ONCE: usize = 500;
 /// Maximum subscriptions with due retries per poll.
 const RETRIES: i64 = 1_000;
 
+/// Maximum retries that a dispatcher on a distributed database remembers.
+const REMEMBERED: usize = 100_000;
+
 /// The delivery queue of all tenants in the database.
 pub struct DispatchQueue {
     store: Arc<Store>,
     env: Arc<dyn Env>,
     after: Mutex<ResumePoints>,
+    seen: Mutex<Seen>,
+    shards: Mutex<Shards>,
+}
+
+/// What a dispatcher on a distributed database remembers, so that it rarely asks all shards.
+#[derive(Default)]
+struct Shards {
+    /// Retries of attempts that this dispatcher has recorded.
+    retries: BTreeSet<(Timestamp, Key)>,
+    /// When all shards were asked last, and which dispatchers had stopped then.
+    swept: Option<(Timestamp, Arc<[String]>)>,
+}
+
+/// When the dispatcher was last seen, and the others that had stopped then.
+#[derive(Default, Clone)]
+struct Seen {
+    at: Option<Timestamp>,
+    stopped: Arc<[String]>,
 }
 
 /// Where the next poll continues if the previous one reached its limit.
@@ -36,7 +57,87 @@ struct ResumePoints {
 impl DispatchQueue {
     /// Creates a queue that starts at the first tenant.
     pub fn new(store: Arc<Store>, env: Arc<dyn Env>) -> Self {
-        Self { store, env, after: Mutex::default() }
+        Self { store, env, after: Mutex::default(), seen: Mutex::default(), shards: Mutex::default() }
+    }
+
+    fn seen(&self) -> Seen {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Records that the dispatcher is running, if it is time. For a file, once: it has one server.
+    async fn be_seen(&self, lease: &Lease) -> StoreResult<()> {
+        let is_due = match self.seen().at {
+            None => true,
+            Some(at) => self.store.is_shared() && lease.now >= at.plus_millis(SEEN_EVERY),
+        };
+        if is_due {
+            let stopped = self.see(&lease.owner, lease.now).await?.into();
+            *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = Seen { at: Some(lease.now), stopped };
+        }
+        Ok(())
+    }
+
+    /// Records that a dispatcher is running, and returns those that have stopped.
+    async fn see(&self, owner: &str, now: Timestamp) -> StoreResult<Vec<String>> {
+        let (owner, is_shared) = (owner.to_owned(), self.store.is_shared());
+        let work = async move |_: &Ctx, tx: &mut Tx| {
+            let stopped = if is_shared {
+                tx.see_dispatcher(&owner, now).await?
+            } else {
+                // A file has one server, so all earlier dispatchers have stopped.
+                tx.other_dispatchers(&owner, now).await?
+            };
+            Ok::<_, StoreError>(Audited::without(stopped, Unaudited::Delivered))
+        };
+        self.store.write(ctx(&self.env, &TenantId::new(&*self.env)), work).await
+    }
+
+    /// Returns due work of a distributed database: known retries, and now and then, or when another dispatcher has
+    /// stopped, the work of all shards.
+    async fn due_of_shards(&self, lease: &Lease) -> StoreResult<Vec<Key>> {
+        let mut due = Vec::new();
+        let is_sweep = {
+            let mut shards = self.shards();
+            while let Some((at, _)) = shards.retries.first()
+                && *at <= lease.now
+            {
+                due.extend(shards.retries.pop_first().map(|(_, key)| key));
+            }
+            shards.swept.as_ref().is_none_or(|(at, stopped)| {
+                lease.now >= at.plus_millis(SWEEP) || lease.stopped.iter().any(|one| !stopped.contains(one))
+            })
+        };
+        if is_sweep {
+            let now = lease.now;
+            let look = async move |across: &mut Across| across.due_on_shards(now).await;
+            due.extend(self.store.across(look).await?);
+            self.shards().swept = Some((now, lease.stopped.clone()));
+        }
+        Ok(due)
+    }
+
+    /// Remembers the retries of recorded attempts.
+    fn remember_retries(&self, batch: &Batch) {
+        let mut shards = self.shards();
+        for (subscription, report) in &batch.reports {
+            if let Some(next) = &report.next {
+                let key = Key { tenant: batch.tenant.clone(), subscription: subscription.clone() };
+                shards.retries.insert((next.at, key));
+            }
+        }
+        // The sweeps find the others.
+        while shards.retries.len() > REMEMBERED {
+            shards.retries.pop_last();
+        }
+    }
+
+    fn shards(&self) -> MutexGuard<'_, Shards> {
+        self.shards.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds what is known of other dispatchers.
+    fn informed(&self, lease: &Lease) -> Lease {
+        Lease { stopped: self.seen().stopped, ..lease.clone() }
     }
 
     fn after(&self) -> ResumePoints {
@@ -47,12 +148,18 @@ impl DispatchQueue {
 #[async_trait]
 impl Queue for DispatchQueue {
     async fn due(&self, lease: &Lease) -> StoreResult<Vec<Key>> {
+        self.be_seen(lease).await?;
+        let lease = &self.informed(lease);
+        if self.store.is_distributed().await? {
+            return self.due_of_shards(lease).await;
+        }
         let ResumePoints { fresh: mut after, retries } = self.after();
         let look = async |across: &mut Across| across.with_retries(lease, retries.as_ref(), RETRIES).await;
         let found = self.store.across(look).await?;
         let is_all = i64::try_from(found.len()).is_ok_and(|count| count < RETRIES);
-        let retries = found.last().filter(|_| !is_all).cloned();
-        let mut due: Vec<Key> = found.into_iter().map(|(_, key)| key).collect();
+        let retries = found.last().filter(|_| !is_all).map(|last| (last.due_at, last.key.clone()));
+        let open = found.into_iter().filter(|retry| retry.is_open);
+        let mut due: Vec<Key> = open.map(|retry| retry.key).collect();
         for _ in 0..AT_ONCE {
             let last = after.clone();
             let look = async move |across: &mut Across| across.next_with_fresh(last.as_ref(), lease).await;
@@ -68,7 +175,7 @@ impl Queue for DispatchQueue {
     }
 
     async fn take(&self, key: &Key, lease: &Lease, is_held: bool, most: usize) -> StoreResult<LeaseOutcome> {
-        let (id, lease) = (key.subscription.clone(), lease.clone());
+        let (id, lease) = (key.subscription.clone(), self.informed(lease));
         if is_held {
             let read = async move |tx: &mut Tx| tx.take_webhook(&id, &lease, most).await;
             return self.store.read(key.tenant.clone(), read).await;
@@ -96,7 +203,11 @@ impl Queue for DispatchQueue {
             tx.record_webhooks(&kept).await?;
             Ok::<_, StoreError>(Audited::of_changes(disabled, events))
         };
-        self.store.write(ctx(&self.env, &batch.tenant), work).await
+        let disabled = self.store.write(ctx(&self.env, &batch.tenant), work).await?;
+        if self.store.is_distributed().await? {
+            self.remember_retries(batch);
+        }
+        Ok(disabled)
     }
 
     async fn release(&self, keys: &[Key], owner: &str, now: Timestamp) -> StoreResult<()> {

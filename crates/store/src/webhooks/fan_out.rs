@@ -4,29 +4,61 @@ use ::webhooks::{Key, SubscriptionId, Wakeups};
 use audit::Entry;
 use chrono::NaiveDateTime;
 use diesel::{
-    QueryResult, QueryableByName,
-    sql_types::{Text, Timestamp as SqlTimestamp},
+    QueryResult,
+    prelude::*,
+    sql_types::{BigInt, Bool, Nullable, Text, Timestamp},
 };
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use futures_util::future::join;
 use kernel::{StoreResult, TenantId};
 
 use super::delivery_row::event_of;
-use crate::{error::corrupt, prepared::Prepared, sqlite_conn::SqliteConn};
+use crate::{
+    error::corrupt,
+    schema::{audit_unsealed, webhook_deliveries as rows, webhook_routes as routes},
+    sqlite_conn::SqliteConn,
+};
 
-/// Queues an entry for sealing and creates its deliveries. On PostgreSQL this is one statement; without subscribers
-/// it costs one extra index lookup.
-const POSTGRES: &str = "WITH waiting AS (INSERT INTO audit_unsealed (tenant_id, entry_id) VALUES ($1, $2)) \
-    INSERT INTO webhook_deliveries \
-    (tenant_id, subscription_id, id, event_id, event_type, attempt, is_fresh, due_at) \
-    SELECT $1, subscription_id, $3, $4, $5, 1, TRUE, $6 FROM webhook_routes \
-    WHERE tenant_id = $1 AND event_type = $5 AND subscription_id <> $7 RETURNING subscription_id";
+/// Queues an entry for sealing.
+macro_rules! insert_unsealed {
+    ($of:expr) => {
+        diesel::insert_into(audit_unsealed::table)
+            .values((audit_unsealed::tenant_id.eq(&$of.tenant), audit_unsealed::entry_id.eq(&$of.entry)))
+    };
+}
 
-const UNSEALED: &str = "INSERT INTO audit_unsealed (tenant_id, entry_id) VALUES (?1, ?2)";
-
-const SQLITE: &str = "INSERT INTO webhook_deliveries \
-    (tenant_id, subscription_id, id, event_id, event_type, attempt, is_fresh, due_at) \
-    SELECT ?1, subscription_id, ?2, ?3, ?4, 1, TRUE, ?5 FROM webhook_routes \
-    WHERE tenant_id = ?1 AND event_type = ?4 AND subscription_id <> ?6 RETURNING subscription_id";
+/// Creates the deliveries of an entry and returns their subscriptions. The tenant is read from the routes, so that a
+/// distributed database runs the whole statement on the node of the tenant.
+macro_rules! insert_deliveries {
+    ($of:expr, $event:expr, $delivery:expr) => {
+        routes::table
+            .filter(routes::tenant_id.eq(&$of.tenant))
+            .filter(routes::event_type.eq($of.code))
+            .filter(routes::subscription_id.ne(&$of.about))
+            .select((
+                routes::tenant_id,
+                routes::subscription_id,
+                $delivery.into_sql::<Text>(),
+                $event.into_sql::<Text>(),
+                routes::event_type,
+                1_i64.into_sql::<BigInt>(),
+                true.into_sql::<Bool>(),
+                Some($of.at).into_sql::<Nullable<Timestamp>>(),
+            ))
+            .insert_into(rows::table)
+            .into_columns((
+                rows::tenant_id,
+                rows::subscription_id,
+                rows::id,
+                rows::event_id,
+                rows::event_type,
+                rows::attempt,
+                rows::is_fresh,
+                rows::due_at,
+            ))
+            .returning(rows::subscription_id)
+    };
+}
 
 /// An audit entry to seal and deliver.
 pub(crate) struct FanOut {
@@ -50,13 +82,6 @@ impl From<&Entry> for FanOut {
     }
 }
 
-/// A subscription that received a delivery.
-#[derive(QueryableByName)]
-pub(crate) struct DeliveredRow {
-    #[diesel(sql_type = Text)]
-    subscription_id: String,
-}
-
 impl FanOut {
     /// Returns the ids of the event and of its first delivery, derived from the entry's id.
     fn ids(&self) -> (String, String) {
@@ -65,31 +90,19 @@ impl FanOut {
         (event, delivery)
     }
 
-    pub(crate) async fn on_postgres(&self, mut conn: &AsyncPgConnection) -> QueryResult<Vec<DeliveredRow>> {
+    /// Pipelines both statements. Returns the subscriptions that received a delivery.
+    pub(crate) async fn on_postgres(&self, conn: &AsyncPgConnection) -> QueryResult<Vec<String>> {
         let (event, delivery) = self.ids();
-        let query = diesel::sql_query(POSTGRES)
-            .bind::<Text, _>(&self.tenant)
-            .bind::<Text, _>(&self.entry)
-            .bind::<Text, _>(delivery)
-            .bind::<Text, _>(event)
-            .bind::<Text, _>(self.code)
-            .bind::<SqlTimestamp, _>(self.at)
-            .bind::<Text, _>(&self.about);
-        Prepared(query).load(&mut conn).await
+        let (mut one, mut other) = (conn, conn);
+        let (unsealed, deliveries) = (insert_unsealed!(self), insert_deliveries!(self, &event, &delivery));
+        let (queued, delivered) = join(unsealed.execute(&mut one), deliveries.load(&mut other)).await;
+        queued.and(delivered)
     }
 
-    pub(crate) async fn on_sqlite(&self, conn: &mut SqliteConn) -> QueryResult<Vec<DeliveredRow>> {
+    pub(crate) async fn on_sqlite(&self, conn: &mut SqliteConn) -> QueryResult<Vec<String>> {
         let (event, delivery) = self.ids();
-        let unsealed = diesel::sql_query(UNSEALED).bind::<Text, _>(&self.tenant).bind::<Text, _>(&self.entry);
-        Prepared(unsealed).execute(conn).await?;
-        let query = diesel::sql_query(SQLITE)
-            .bind::<Text, _>(&self.tenant)
-            .bind::<Text, _>(delivery)
-            .bind::<Text, _>(event)
-            .bind::<Text, _>(self.code)
-            .bind::<SqlTimestamp, _>(self.at)
-            .bind::<Text, _>(&self.about);
-        Prepared(query).load(conn).await
+        insert_unsealed!(self).execute(conn).await?;
+        insert_deliveries!(self, &event, &delivery).load(conn).await
     }
 }
 
@@ -102,9 +115,9 @@ impl WokenSubscriptions {
         self.0.push((id, has_changed));
     }
 
-    pub(crate) fn record_delivered(&mut self, rows: &[DeliveredRow]) -> StoreResult<()> {
-        for DeliveredRow { subscription_id } in rows {
-            let id = subscription_id.parse();
+    pub(crate) fn record_delivered(&mut self, subscriptions: &[String]) -> StoreResult<()> {
+        for id in subscriptions {
+            let id = id.parse();
             self.add(id.map_err(|error| corrupt("webhook_routes.subscription_id", error))?, false);
         }
         Ok(())

@@ -4,6 +4,7 @@ mod checkpoints;
 mod deliveries;
 mod delivery_row;
 mod dispatch_queue;
+mod dispatchers;
 mod fan_out;
 mod history;
 mod queue;
@@ -17,12 +18,12 @@ use std::sync::Arc;
 use kernel::{Actor, Ctx, Env, TenantId};
 
 pub(crate) use self::delivery_row::{DeliveryRow, insert_delivery};
-pub(crate) use self::fan_out::{DeliveredRow, FanOut, WokenSubscriptions};
+pub(crate) use self::fan_out::{FanOut, WokenSubscriptions};
 pub use self::{
     deliveries::event_payload,
     dispatch_queue::DispatchQueue,
     history::{MAX_REPLAYED, PastEvent},
-    queue::{PendingSubscription, Retries},
+    queue::{DueRetry, PendingSubscription},
     upkeep::WebhookUpkeep,
 };
 

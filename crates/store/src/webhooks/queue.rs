@@ -30,8 +30,16 @@ pub struct PendingSubscription {
     pub is_open: bool,
 }
 
-/// Subscriptions with due retries, and when each became due.
-pub type Retries = Vec<(Timestamp, Key)>;
+/// A subscription with due retries.
+#[derive(Debug, Clone)]
+pub struct DueRetry {
+    /// The subscription.
+    pub key: Key,
+    /// When its first retry became due.
+    pub due_at: Timestamp,
+    /// Whether no other dispatcher has it.
+    pub is_open: bool,
+}
 
 fn key(tenant: &str, subscription: &str) -> StoreResult<Key> {
     Ok(Key {
@@ -85,14 +93,14 @@ impl Across {
         Ok(Some(PendingSubscription { key: key(&tenant, &subscription)?, is_open }))
     }
 
-    /// Returns subscriptions with due retries that no other dispatcher has leased, longest due first. `after`
-    /// continues a previous call that did not reach the end.
+    /// Returns subscriptions with due retries, longest due first. `after` continues a previous call that did not reach
+    /// the end.
     pub async fn with_retries(
         &mut self,
         lease: &Lease,
         after: Option<&(Timestamp, Key)>,
         most: i64,
-    ) -> StoreResult<Retries> {
+    ) -> StoreResult<Vec<DueRetry>> {
         let now = lease.now.naive();
         let (time, tenant, subscription) = match after {
             Some((time, key)) => (*time, key.tenant.as_str(), key.subscription.as_str()),
@@ -109,22 +117,29 @@ impl Across {
             .filter(queues::next_retry.is_not_null())
             .filter(queues::next_retry.le(now))
             .filter(later)
-            .filter(
-                queues::lease_owner
-                    .eq(&lease.owner)
-                    .or(queues::lease_until.le(now))
-                    .or(queues::lease_until.gt(lease.now.plus_millis(2 * Lease::LENGTH).naive())),
-            )
             .order((queues::next_retry, queues::tenant_id, queues::subscription_id))
             .limit(most)
-            .select((queues::next_retry.assume_not_null(), queues::tenant_id, queues::subscription_id));
-        let found: Vec<(NaiveDateTime, String, String)> = on!(&mut self.conn, c => query.load(c).await)?;
-        let one = |(time, tenant, subscription): &(NaiveDateTime, String, String)| {
-            Ok((Timestamp::from_naive(*time), key(tenant, subscription)?))
+            .select((
+                queues::next_retry.assume_not_null(),
+                queues::tenant_id,
+                queues::subscription_id,
+                queues::lease_owner,
+                queues::lease_until,
+            ));
+        let found: Vec<RetryRow> = on!(&mut self.conn, c => query.load(c).await)?;
+        let one = |(time, tenant, subscription, owner, until): &RetryRow| {
+            Ok(DueRetry {
+                key: key(tenant, subscription)?,
+                due_at: Timestamp::from_naive(*time),
+                is_open: lease.may_take(owner, Timestamp::from_naive(*until)),
+            })
         };
         found.iter().map(one).collect()
     }
 }
+
+/// Next retry, tenant, subscription, and owner and end of the lease.
+type RetryRow = (NaiveDateTime, String, String, String, NaiveDateTime);
 
 /// URL, secrets, start of the current failures, and lease owner.
 type ReceiverRow = (String, JsonText, Option<NaiveDateTime>, String);
@@ -132,16 +147,16 @@ type ReceiverRow = (String, JsonText, Option<NaiveDateTime>, String);
 impl Tx {
     /// Leases a subscription by compare-and-set. Returns whether this succeeded.
     pub async fn lease_webhook(&mut self, id: &SubscriptionId, lease: &Lease) -> StoreResult<bool> {
-        let now = lease.now.naive();
-        let far = lease.now.plus_millis(2 * Lease::LENGTH).naive();
-        let free = queues::table.find((self.tenant.as_str(), id.as_str())).filter(
-            queues::lease_owner
-                .eq(&lease.owner)
-                .or(queues::lease_until.le(now))
-                .or(queues::lease_until.gt(far)),
-        );
+        let row = queues::table.find((self.tenant.as_str(), id.as_str()));
+        let held = row.select((queues::lease_owner, queues::lease_until));
+        let held: Option<(String, NaiveDateTime)> = read!(self, c => held.first(c).await.optional())?;
+        let Some((owner, until)) = held else { return Ok(false) };
+        if !lease.may_take(&owner, Timestamp::from_naive(until)) {
+            return Ok(false);
+        }
+        let same = row.filter(queues::lease_owner.eq(&owner)).filter(queues::lease_until.eq(until));
         let ours = (queues::lease_owner.eq(&lease.owner), queues::lease_until.eq(lease.until.naive()));
-        let update = Prepared(diesel::update(free).set(ours));
+        let update = Prepared(diesel::update(same).set(ours));
         Ok(change_unaudited!(self, Unaudited::Delivered, c => update.execute(c).await)? == 1)
     }
 

@@ -19,7 +19,8 @@ use crate::{
 };
 
 #[derive(Insertable, AsChangeset, Queryable, Selectable)]
-#[diesel(table_name = rows, treat_none_as_default_value = false, treat_none_as_null = true)]
+#[diesel(table_name = rows, primary_key(tenant_id, id))]
+#[diesel(treat_none_as_default_value = false, treat_none_as_null = true)]
 struct SubscriptionRow {
     tenant_id: String,
     id: String,

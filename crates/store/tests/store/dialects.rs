@@ -65,7 +65,8 @@ async fn both_dialects_have_the_same_columns() {
     let mut conn = AsyncPgConnection::establish(url).await.unwrap();
     let query = diesel::sql_query(
         "SELECT table_name::text, column_name::text AS name, data_type::text, is_nullable::text AS nullable \
-         FROM information_schema.columns WHERE table_schema = 'public'",
+         FROM information_schema.columns JOIN information_schema.tables USING (table_schema, table_name) \
+         WHERE table_schema = 'public' AND table_type = 'BASE TABLE'",
     );
     let postgres = diesel_async::RunQueryDsl::load::<Column>(query, &mut conn).await.unwrap();
 

@@ -70,7 +70,10 @@ impl World {
                     <diesel_async::AsyncPgConnection as diesel_async::AsyncConnection>::establish(url)
                         .await
                         .unwrap();
-                diesel_async::SimpleAsyncConnection::batch_execute(&mut conn, statement).await.unwrap();
+                // A distributed database refuses several statements in one message.
+                for statement in statement.split_inclusive(';') {
+                    diesel_async::SimpleAsyncConnection::batch_execute(&mut conn, statement).await.unwrap();
+                }
             }
         }
     }

@@ -14,7 +14,7 @@ use crate::support::{World, on_both};
 
 fn lease(world: &World, owner: &str) -> Lease {
     let now = world.env.now();
-    Lease { owner: owner.into(), now, until: now.plus_millis(Lease::LENGTH) }
+    Lease::new(owner, now)
 }
 
 async fn subscribe(world: &World, filter: &str) -> Subscription {
@@ -127,13 +127,51 @@ async fn one_dispatcher_leases_a_subscription() {
         assert_eq!(take(&world, &one, lease(&world, "another"), true).await, LeaseOutcome::Elsewhere);
         // After the lease ends, any dispatcher can take it.
         let later = lease(&world, "another").now.plus_millis(Lease::LENGTH + 1);
-        let late = Lease { owner: "another".into(), now: later, until: later.plus_millis(Lease::LENGTH) };
+        let late = Lease::new("another", later);
         assert!(matches!(take(&world, &one, late, false).await, LeaseOutcome::Ours { .. }));
         assert_eq!(
             take(&world, &one, lease(&world, &owner), true).await,
             LeaseOutcome::Elsewhere,
             "the previous owner learns that it lost the lease"
         );
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn leases_of_a_dispatcher_that_is_not_seen_are_free() {
+    on_both(async |world| {
+        let one = subscribe(&world, "ACCOUNT_USER_*").await;
+        happens(&world).await;
+        let see = async |owner: &'static str, now: Timestamp| {
+            let see = async move |_: &Ctx, tx: &mut Tx| tx.see_dispatcher(owner, now).await;
+            world.change(&world.ctx().tenant, see).await.unwrap()
+        };
+        let now = world.env.now();
+        assert_eq!(see("killed", now).await, Vec::<String>::new());
+        assert!(matches!(
+            take(&world, &one, Lease::new("killed", now), false).await,
+            LeaseOutcome::Ours { .. }
+        ));
+        let next =
+            |at: Timestamp, stopped: Vec<String>| Lease { stopped: stopped.into(), ..Lease::new("next", at) };
+
+        let soon = now.plus_millis(7_000);
+        let stopped = see("next", soon).await;
+        assert_eq!(stopped, Vec::<String>::new(), "it may be slow");
+        assert_eq!(take(&world, &one, next(soon, stopped), false).await, LeaseOutcome::Elsewhere);
+
+        let later = now.plus_millis(9_000);
+        let stopped = see("next", later).await;
+        assert_eq!(stopped, ["killed"]);
+        let look = next(later, stopped.clone());
+        let look = async |across: &mut store::Across| across.next_with_fresh(None, &look).await;
+        assert!(world.store.across(look).await.unwrap().unwrap().is_open);
+        let taken = take(&world, &one, next(later, stopped), false).await;
+        assert!(matches!(taken, LeaseOutcome::Ours { .. }), "{taken:?}");
+
+        // The row is removed when no lease of it can be left.
+        assert_eq!(see("next", now.plus_millis(6 * 60_000)).await, Vec::<String>::new());
     })
     .await;
 }
@@ -164,14 +202,16 @@ async fn outcome_is_recorded_once_with_its_retry() {
         assert_eq!(follows.event_id, first.event_id);
         // The retry is found when it is due, and not before.
         let found = async |now: Timestamp| {
-            let lease = Lease { owner: "b".into(), now, until: now };
+            let lease = Lease { until: now, ..Lease::new("b", now) };
             let look = async move |across: &mut store::Across| across.with_retries(&lease, None, 10).await;
             world.store.across(look).await.unwrap()
         };
-        assert_eq!(found(soon.plus_millis(-1)).await, []);
-        let later = soon.plus_millis(Lease::LENGTH);
+        assert!(found(soon.plus_millis(-1)).await.is_empty());
+        let held = found(soon).await;
+        assert_eq!((held.len(), held[0].due_at, held[0].is_open), (1, soon, false), "{held:?}");
+        let free = found(soon.plus_millis(Lease::LENGTH)).await;
         let key = Key { tenant: world.ctx().tenant, subscription: one.id.clone() };
-        assert_eq!(found(later).await, [(soon, key)]);
+        assert!(free[0].is_open && free[0].key == key, "{free:?}");
     })
     .await;
 }
@@ -263,9 +303,9 @@ async fn manual_retry_replaces_the_scheduled_one() {
         world.change(&world.ctx().tenant, retry).await.unwrap().unwrap();
         let again = fresh(&world, &one, "a").await.into_iter().find(|attempt| attempt.number == 2).unwrap();
         record(&world, &one, vec![report(&world, &again, 204, None)]).await;
-        let lease = Lease { owner: "a".into(), now: later.plus_millis(1), until: later };
+        let lease = Lease { until: later, ..Lease::new("a", later.plus_millis(1)) };
         let look = async |across: &mut store::Across| across.with_retries(&lease, None, 10).await;
-        assert_eq!(world.store.across(look).await.unwrap(), []);
+        assert!(world.store.across(look).await.unwrap().is_empty());
     })
     .await;
 }

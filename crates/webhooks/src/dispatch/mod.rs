@@ -176,8 +176,7 @@ impl RunningDispatcher {
     }
 
     fn lease(&self) -> Lease {
-        let now = self.parts.env.now();
-        Lease { owner: self.owner.clone(), now, until: now.plus_millis(Lease::LENGTH) }
+        Lease::new(&self.owner, self.parts.env.now())
     }
 
     fn take_all(&mut self, time: Timestamp) {

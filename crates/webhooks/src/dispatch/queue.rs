@@ -34,16 +34,27 @@ pub struct Lease {
     pub now: Timestamp,
     /// When the lease expires unless it is renewed.
     pub until: Timestamp,
+    /// Dispatchers that stopped without releasing their leases, as far as storage knows.
+    pub stopped: Arc<[String]>,
 }
 
 impl Lease {
     /// Duration of a lease in milliseconds.
     pub const LENGTH: i64 = 60_000;
 
+    /// Returns a lease from now on.
+    pub fn new(owner: &str, now: Timestamp) -> Self {
+        let until = now.plus_millis(Self::LENGTH);
+        Self { owner: owner.to_owned(), now, until, stopped: Arc::default() }
+    }
+
     /// Returns whether a subscription with this lease may be taken. An expiry far in the future is due to a wrong
     /// clock.
     pub fn may_take(&self, owner: &str, until: Timestamp) -> bool {
-        owner == self.owner || until <= self.now || until > self.now.plus_millis(2 * Self::LENGTH)
+        owner == self.owner
+            || until <= self.now
+            || until > self.now.plus_millis(2 * Self::LENGTH)
+            || self.stopped.iter().any(|stopped| stopped == owner)
     }
 }
 

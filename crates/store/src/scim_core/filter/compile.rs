@@ -116,7 +116,7 @@ impl Compiler<'_> {
 
     fn list(&mut self, scope: Scope, all: &[Filter], negated: bool, and: bool) {
         if all.is_empty() {
-            self.constant(and != negated);
+            self.constant(scope, and != negated);
             return;
         }
         let between = if and == negated { " OR " } else { " AND " };
@@ -130,13 +130,20 @@ impl Compiler<'_> {
         self.out.sql(")");
     }
 
-    fn constant(&mut self, holds: bool) {
-        self.out.sql(if holds { "(1 = 1)" } else { "(1 = 0)" });
+    fn constant(&mut self, scope: Scope, holds: bool) {
+        self.out.sql(match scope {
+            _ if holds => "(1 = 1)",
+            // A distributed database cannot plan a subquery whose condition is known to be false.
+            Scope::GroupOfUser | Scope::MemberOfGroup => "(m.user_id < '')",
+            _ => "(1 = 0)",
+        });
     }
 
     fn present(&mut self, scope: Scope, path: AttrPath, negated: bool) {
         match self.dialect.place(scope, path) {
-            ValueLocation::Always | ValueLocation::Value { nullable: false, .. } => self.constant(!negated),
+            ValueLocation::Always | ValueLocation::Value { nullable: false, .. } => {
+                self.constant(scope, !negated);
+            }
             ValueLocation::Value { sql, .. } => {
                 self.out.sql(&format!("({sql} IS {}NULL)", if negated { "" } else { "NOT " }));
             }
@@ -169,7 +176,7 @@ impl Compiler<'_> {
                 let inner = Filter::Compare { path: part, operator, operand: operand.clone() };
                 self.any(scope, path.whole(), &inner, negated);
             }
-            ValueLocation::Always => self.constant(negated),
+            ValueLocation::Always => self.constant(scope, negated),
         }
     }
 
@@ -249,7 +256,7 @@ impl Compiler<'_> {
             Scope::Users => Row::Users,
             Scope::Groups => Row::Groups,
             // Sub-attributes have no sub-attributes.
-            _ => return self.constant(negated),
+            _ => return self.constant(scope, negated),
         };
         match self.dialect.place(scope, path) {
             ValueLocation::Elements(_) => self.any_element(path, filter, negated),
@@ -308,8 +315,10 @@ impl Compiler<'_> {
         let not = if negated { "NOT " } else { "" };
         self.out.sql(&format!(
             "{not}EXISTS (SELECT 1 FROM group_members AS m JOIN groups AS g ON g.tenant_id = m.tenant_id AND g.id = m.group_id \
-             WHERE m.tenant_id = users.tenant_id AND m.user_id = users.id AND "
+             WHERE m.tenant_id = "
         ));
+        self.out.text(self.tenant.as_str());
+        self.out.sql(" AND m.user_id = users.id AND ");
         self.write(Scope::GroupOfUser, filter, false);
         self.out.sql(")");
     }
@@ -323,10 +332,9 @@ impl Compiler<'_> {
             self.out.sql(") AND ");
         }
         let not = if negated { "NOT " } else { "" };
-        self.out.sql(&format!(
-            "{not}EXISTS (SELECT 1 FROM group_members AS m \
-             WHERE m.tenant_id = groups.tenant_id AND m.group_id = groups.id AND "
-        ));
+        self.out.sql(&format!("{not}EXISTS (SELECT 1 FROM group_members AS m WHERE m.tenant_id = "));
+        self.out.text(self.tenant.as_str());
+        self.out.sql(" AND m.group_id = groups.id AND ");
         self.write(Scope::MemberOfGroup, filter, false);
         self.out.sql(")");
     }

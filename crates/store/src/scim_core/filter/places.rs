@@ -64,12 +64,12 @@ impl Dialect {
             Scope::GroupOfUser => match name {
                 "value" => value("g.id", false),
                 "display" => value("g.display_name_key", false),
-                _ => self.literal("direct"),
+                _ => self.literal_of_row("direct"),
             },
             Scope::MemberOfGroup => match name {
                 "value" => value("m.user_id", false),
                 // Case-folded, like the operand.
-                _ => self.literal("user"),
+                _ => self.literal_of_row("user"),
             },
         }
     }
@@ -78,6 +78,14 @@ impl Dialect {
     fn literal(self, text: &str) -> ValueLocation {
         let collation = if self == Self::Postgres { " COLLATE \"C\"" } else { "" };
         ValueLocation::Value { sql: format!("('{text}'{collation})"), nullable: false }
+    }
+
+    /// The same in the subquery of a membership. It depends on the row, because a distributed database cannot plan a
+    /// subquery whose condition is known to be false.
+    fn literal_of_row(self, text: &str) -> ValueLocation {
+        let collation = if self == Self::Postgres { " COLLATE \"C\"" } else { "" };
+        let sql = format!("(('{text}' || substr(m.user_id, 1, 0)){collation})");
+        ValueLocation::Value { sql, nullable: false }
     }
 
     fn place_in_row(self, row: Row, path: AttrPath) -> ValueLocation {

@@ -1,12 +1,20 @@
 //! Databases for the tests of this crate and of the server. Each test gets its own, of either kind.
 
-use std::{path::PathBuf, sync::Mutex};
+mod distributed;
+mod names;
+
+use std::path::PathBuf;
 
 use audit::EntryKeys;
 use diesel_async::{AsyncConnection, AsyncPgConnection, SimpleAsyncConnection};
-use kernel::{Env, Id, MasterKeys, Secret, SystemEnv, Tenant};
+use kernel::{MasterKeys, Secret};
 
+pub use self::distributed::WORKERS_VARIABLE;
+use self::names::fresh_name;
 use crate::{DatabaseUrl, Store};
+
+/// Tables that stay on the coordinator of a distributed database.
+pub const ON_COORDINATOR: [&str; 6] = crate::distribution::ON_COORDINATOR;
 
 /// Environment variable with the URL of a PostgreSQL cluster in which tests may create databases.
 pub const POSTGRES_VARIABLE: &str = "TEST_POSTGRES_URL";
@@ -47,14 +55,6 @@ pub struct TestDatabase {
 /// Serializes creation of the PostgreSQL template database that the others are copied from.
 static TEMPLATE: tokio::sync::Mutex<bool> = tokio::sync::Mutex::const_new(false);
 static TEMPLATE_NAME: std::sync::OnceLock<String> = std::sync::OnceLock::new();
-/// Names must differ between the test programs that share a cluster.
-static NAMES: Mutex<Option<SystemEnv>> = Mutex::new(None);
-
-fn fresh_name() -> String {
-    let mut env = NAMES.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let env: &dyn Env = env.get_or_insert_with(SystemEnv::default);
-    format!("test_{}", Id::<Tenant>::new(env).key())
-}
 
 impl TestDatabase {
     /// Creates a database.
@@ -79,11 +79,19 @@ impl TestDatabase {
     /// If that fails.
     pub async fn empty() -> String {
         let cluster = cluster();
+        if let Some(workers) = distributed::workers() {
+            return distributed::create_empty(&cluster, &workers).await;
+        }
         let (server, _) = cluster.rsplit_once('/').expect("the URL ends with the name of a database");
         let mut conn = AsyncPgConnection::establish(&cluster).await.expect("connect to the cluster");
         let name = fresh_name();
         conn.batch_execute(&format!("CREATE DATABASE {name}")).await.expect("create the database");
         format!("{server}/{name}")
+    }
+
+    /// Returns whether PostgreSQL databases are distributed.
+    pub fn is_distributed() -> bool {
+        distributed::workers().is_some()
     }
 
     /// Opens the database.
@@ -97,6 +105,9 @@ impl TestDatabase {
 
 impl Drop for TestDatabase {
     fn drop(&mut self) {
+        if let (DatabaseUrl::Postgres(url), Some(_)) = (&self.url, distributed::workers()) {
+            distributed::give_back(url);
+        }
         // PostgreSQL databases are removed with their cluster.
         if let Some(folder) = &self.folder {
             let _leftover = std::fs::remove_dir_all(folder);
@@ -129,6 +140,9 @@ fn variable(name: &str) -> String {
 
 async fn copy_of_template() -> String {
     let cluster = cluster();
+    if let Some(workers) = distributed::workers() {
+        return distributed::take(&cluster, &workers).await;
+    }
     let (server, _) = cluster.rsplit_once('/').expect("the URL ends with the name of a database");
     let mut conn = AsyncPgConnection::establish(&cluster).await.expect("connect to the cluster");
     let template = TEMPLATE_NAME.get_or_init(fresh_name);

@@ -1,0 +1,2 @@
+DROP TABLE dispatchers;
+DROP TABLE tenant_slugs;
