@@ -2,6 +2,7 @@
 
 mod clients;
 mod faults;
+mod nodes;
 mod proxy;
 mod receivers;
 mod records;
@@ -41,6 +42,8 @@ struct Cli {
 enum Command {
     /// Run the short form of the test command, with the server that it has built
     Short,
+    /// Kill a node of a distributed database and move shards. Needs the Citus extension
+    Nodes,
     /// Kill the worker and PostgreSQL while events are delivered
     Webhooks {
         /// Seed of an earlier run, to repeat the times of its kills
@@ -54,6 +57,7 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let done = match cli.command {
         Some(Command::Short) => short(),
+        Some(Command::Nodes) => build().and_then(|()| nodes::run()),
         Some(Command::Webhooks { seed, program }) => deliveries(seed, program.as_deref()),
         None => run(cli.name.as_deref()),
     };
@@ -183,8 +187,16 @@ mod tests {
     fn command_lines_of_the_documentation_are_understood() {
         Cli::command().debug_assert();
         let parse = |line: &str| Cli::try_parse_from(std::iter::once("chaos").chain(line.split_whitespace()));
-        for line in ["", "kill", "network", "short", "webhooks", "webhooks 617619", "webhooks 617619 program"]
-        {
+        for line in [
+            "",
+            "kill",
+            "network",
+            "nodes",
+            "short",
+            "webhooks",
+            "webhooks 617619",
+            "webhooks 617619 program",
+        ] {
             assert!(parse(line).is_ok(), "{line}");
         }
         for line in ["kill more", "short more", "webhooks nonsense"] {

@@ -31,6 +31,8 @@ pub struct Cluster {
     server: Child,
     port: u16,
     durability: Durability,
+    /// Further settings, as `name=value`.
+    settings: Vec<String>,
     /// Whether this process runs as root. PostgreSQL refuses to.
     root: bool,
 }
@@ -41,6 +43,11 @@ static MADE: AtomicU32 = AtomicU32::new(0);
 impl Cluster {
     /// Creates and starts a cluster. If this process is root, PostgreSQL runs as the user `postgres`.
     pub fn start(durability: Durability) -> Result<Self> {
+        Self::start_with(durability, Vec::new())
+    }
+
+    /// Creates and starts a cluster with further settings, as `name=value`.
+    pub fn start_with(durability: Durability, settings: Vec<String>) -> Result<Self> {
         let bin = system::postgres_bin()?;
         let number = MADE.fetch_add(1, Ordering::Relaxed);
         let folder = std::env::temp_dir().join(format!("gatehouse-postgres-{}-{number}", std::process::id()));
@@ -58,12 +65,12 @@ impl Cluster {
         }
         initdb.arg("-D");
         sh::run(initdb.arg(folder.join("data")).stdout(Stdio::null()))?;
-        if durability == Durability::None {
+        if has_certificate(durability, &settings) {
             certificate(root, &folder)?;
         }
         let port = lasting_port()?;
-        let server = spawn(durability, root, &folder, port)?;
-        let mut cluster = Self { folder, server, port, durability, root };
+        let server = spawn(durability, &settings, root, &folder, port)?;
+        let mut cluster = Self { folder, server, port, durability, settings, root };
         cluster.wait(&bin)?;
         Ok(cluster)
     }
@@ -89,7 +96,7 @@ impl Cluster {
         let bin = system::postgres_bin()?;
         let deadline = Instant::now() + Duration::from_secs(30);
         loop {
-            self.server = spawn(self.durability, self.root, &self.folder, self.port)?;
+            self.server = spawn(self.durability, &self.settings, self.root, &self.folder, self.port)?;
             // Killed processes hold the shared memory a moment longer. Until then the new server exits at once.
             match self.wait(&bin) {
                 Err(problem) if Instant::now() > deadline => return Err(problem),
@@ -154,6 +161,11 @@ impl Drop for Cluster {
 const CERTIFICATE: &str = "server.crt";
 const KEY: &str = "server.key";
 
+/// Citus creates a certificate of its own unless there is one, in a version of X.509 that TLS libraries refuse.
+fn has_certificate(durability: Durability, settings: &[String]) -> bool {
+    durability == Durability::None || !settings.is_empty()
+}
+
 /// Creates a self-signed certificate for this machine.
 fn certificate(root: bool, folder: &Path) -> Result<()> {
     let mut openssl = as_postgres(root, Path::new("openssl"));
@@ -165,7 +177,7 @@ fn certificate(root: bool, folder: &Path) -> Result<()> {
     sh::run(openssl.stderr(Stdio::null()))
 }
 
-fn spawn(durability: Durability, root: bool, folder: &Path, port: u16) -> Result<Child> {
+fn spawn(durability: Durability, settings: &[String], root: bool, folder: &Path, port: u16) -> Result<Child> {
     let mut postgres = as_postgres(root, &system::postgres_bin()?.join("postgres"));
     postgres.arg("-D").arg(folder.join("data")).arg("-k").arg(folder).args(["-p", &port.to_string()]);
     postgres.args(["-c", "listen_addresses=127.0.0.1", "-c", "max_connections=400"]);
@@ -178,10 +190,15 @@ fn spawn(durability: Durability, root: bool, folder: &Path, port: u16) -> Result
         }
         Durability::None => {
             postgres.args(["-c", "fsync=off", "-c", "full_page_writes=off", "-c", "synchronous_commit=off"]);
-            let file = |name: &str, file: &str| format!("{name}={}", folder.join(file).display());
-            postgres.args(["-c", "ssl=on", "-c", &file("ssl_cert_file", CERTIFICATE)]);
-            postgres.args(["-c", &file("ssl_key_file", KEY)]);
         }
+    }
+    if has_certificate(durability, settings) {
+        let file = |name: &str, file: &str| format!("{name}={}", folder.join(file).display());
+        postgres.args(["-c", "ssl=on", "-c", &file("ssl_cert_file", CERTIFICATE)]);
+        postgres.args(["-c", &file("ssl_key_file", KEY)]);
+    }
+    for setting in settings {
+        postgres.args(["-c", setting]);
     }
     let log = std::fs::File::options().create(true).append(true).open(folder.join("log"));
     let log = log.map_err(|error| error.to_string())?;
@@ -197,6 +214,8 @@ fn as_postgres(root: bool, program: &Path) -> Command {
         command.args(["--reuid=postgres", "--regid=postgres", "--init-groups"]);
     }
     command.arg("--").arg(program).current_dir(std::env::temp_dir());
+    // A node that connects to another one looks for certificates in its home directory.
+    command.env("HOME", std::env::temp_dir());
     command
 }
 

@@ -1,5 +1,6 @@
 //! Shared parts of the programs that start the server: a temporary PostgreSQL, the server, and external programs.
 
+pub mod citus;
 pub mod cluster;
 pub mod python;
 pub mod server;

@@ -2,6 +2,7 @@
 
 mod browser;
 mod clients;
+mod distributed;
 mod fuzz;
 mod node;
 mod outside;
@@ -34,6 +35,9 @@ enum Command {
     Test,
     /// Run a temporary PostgreSQL until Ctrl-C and print its URL
     Db,
+    /// Test on a distributed database: PostgreSQL with the Citus extension
+    #[command(subcommand)]
+    Citus(distributed::Command),
     /// Test the pages in Chromium, after `cargo build`. Screenshots are in target/browser
     Browser {
         /// Run only the walks whose names contain this text
@@ -86,6 +90,7 @@ fn run(command: Option<Command>) -> Result<()> {
         Some(Command::Up) => up::run(),
         Some(Command::Test) => test::run(),
         Some(Command::Db) => cluster::serve(),
+        Some(Command::Citus(command)) => distributed::run(command),
         Some(Command::Browser { walk }) => browser::run(walk.as_deref()),
         Some(Command::Outside { tools }) => outside::chosen(tools),
         Some(Command::Prose) => prose::run(),
@@ -112,6 +117,9 @@ mod tests {
             "test",
             "db",
             "browser",
+            "citus build /tmp/citus",
+            "citus db",
+            "citus test webhooks",
             "outside",
             "outside clients",
             "outside administrator",

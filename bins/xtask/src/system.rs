@@ -32,6 +32,13 @@ pub const TEST: [Package; 7] = [
     Package { name: "strace", there: || sh::has("strace") },
 ];
 
+/// Packages for building the Citus extension.
+pub const CITUS: [Package; 3] = [
+    Package { name: "make", there: || sh::has("make") },
+    Package { name: "postgresql-server-dev-all", there: has_server_headers },
+    Package { name: "libkrb5-dev", there: || Path::new("/usr/include/gssapi/gssapi.h").is_file() },
+];
+
 /// Packages for tools from the Python package index.
 pub const PYTHON: [Package; 1] = [Package { name: "python3-venv", there: has_venv }];
 
@@ -46,6 +53,13 @@ pub const NODE: [Package; 2] = [
 
 /// Packages for an identity provider in PHP.
 pub const SAML: [Package; 1] = [Package { name: "php-cli php-xml", there: has_php }];
+
+/// Looks for the headers of the server version that `postgres_bin` chooses.
+fn has_server_headers() -> bool {
+    let bin = postgres_bin().unwrap_or_default();
+    let headers = sh::output(Command::new(bin.join("pg_config")).arg("--includedir-server"));
+    headers.is_ok_and(|folder| Path::new(&folder).join("postgres.h").is_file())
+}
 
 fn has_venv() -> bool {
     says_yes("python3", &["-c", "import venv, ensurepip"])
