@@ -10,6 +10,7 @@ mod filters;
 mod forged_history;
 mod forged_places;
 mod forged_removal;
+mod migrations;
 mod people;
 mod saml;
 mod scim_refusals;
