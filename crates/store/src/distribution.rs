@@ -21,12 +21,13 @@ pub(crate) const ON_COORDINATOR: [&str; 6] =
 /// this is the maximum number of nodes.
 pub const SHARDS: u16 = 32;
 
-/// Rows that a crash of the coordinator may have lost: it commits after the node of the tenant.
-const REPAIRS: [&str; 2] = [
-    "INSERT INTO tenant_slugs (slug, tenant_id) SELECT slug, id FROM tenants ON CONFLICT DO NOTHING",
-    "INSERT INTO sign_in_names (email_key, tenant_id, user_id) SELECT sign_in_email_key, tenant_id, id FROM users \
-     WHERE sign_in_email_key IS NOT NULL ON CONFLICT DO NOTHING",
-];
+/// Adds missing slugs.
+pub(crate) const RESTORE_SLUGS: &str =
+    "INSERT INTO tenant_slugs (slug, tenant_id) SELECT slug, id FROM tenants ON CONFLICT DO NOTHING";
+
+/// Adds missing sign-in addresses.
+const RESTORE_ADDRESSES: &str = "INSERT INTO sign_in_names (email_key, tenant_id, user_id) \
+    SELECT sign_in_email_key, tenant_id, id FROM users WHERE sign_in_email_key IS NOT NULL ON CONFLICT DO NOTHING";
 
 const HAS_EXTENSION: &str = "SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus') AS yes";
 const IS_DISTRIBUTED: &str =
@@ -150,7 +151,8 @@ pub(crate) async fn distribute(
         let limits = "SET lock_timeout = 0; SET statement_timeout = 0";
         conn.batch_execute(limits).await.map_err(store_error)?;
         in_transaction(conn, statements.iter().map(String::as_str)).await?;
-        in_transaction(conn, REPAIRS).await?;
+        // A crash of the coordinator may have lost such rows: it commits after the node of the tenant.
+        in_transaction(conn, [RESTORE_SLUGS, RESTORE_ADDRESSES]).await?;
     }
     Ok(statements)
 }

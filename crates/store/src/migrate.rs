@@ -63,6 +63,9 @@ pub(crate) async fn postgres(mut conn: AsyncPgConnection) -> StoreResult<Vec<Str
     if distribution::is_distributed(&mut conn).await? {
         let statements = distribution::remaining(&mut conn, distribution::SHARDS).await?;
         in_transaction(&mut conn, statements.iter().map(String::as_str)).await?;
+    } else {
+        // Tenants that the previous version created after the migration.
+        execute(&mut conn, distribution::RESTORE_SLUGS).await?;
     }
     refold::postgres::refold(&mut conn).await?;
     Ok(applied)

@@ -8,7 +8,7 @@ use std::{
 
 use ::audit::{
     Audited, Unaudited,
-    log::{Lease, SealProgress, SealQueue, SealRules, SealStore, UnsealedLog, seal},
+    log::{AT_ONCE, Lease, SealProgress, SealQueue, SealRules, SealStore, UnsealedLog, seal},
 };
 use async_trait::async_trait;
 use kernel::{Actor, Ctx, Env, StoreError, StoreResult, TenantId, Timestamp};
@@ -104,7 +104,12 @@ impl SealQueue for AuditLogQueue {
             let done = seal(tx, rules.policy(), &ctx.tenant, &lease, after.as_deref()).await?;
             Ok::<_, StoreError>(Audited::without(done, Unaudited::Sealed))
         };
-        self.store.write(ctx, work).await
+        let progress = self.store.write(ctx, work).await?;
+        if progress.seen >= AT_ONCE {
+            // A round on a distributed database visits the tenant again only with news.
+            self.store.add_news(tenant);
+        }
+        Ok(progress)
     }
 
     async fn entry_time(&self, tenant: &TenantId, entry: &str) -> StoreResult<Option<Timestamp>> {

@@ -22,6 +22,9 @@ use crate::{
 /// tenants, so attackers cannot reach this limit.
 const MAX_ACCOUNTS: i64 = 1000;
 
+/// A valid id that no tenant has, because its time is 1970.
+const NO_TENANT: &str = "ten_00000000000000000000000000";
+
 /// An account that a password may sign in to.
 #[derive(Debug, Clone)]
 pub struct Account {
@@ -117,7 +120,12 @@ impl Across {
         origin: &str,
     ) -> StoreResult<(Option<Salt>, Vec<Account>)> {
         let mut accounts = Vec::new();
-        for tenant in self.tenants_of_address(email_key, tenant, MAX_ACCOUNTS).await? {
+        let tenants = self.tenants_of_address(email_key, tenant, MAX_ACCOUNTS).await?;
+        if tenants.is_empty() {
+            // An unknown address takes as long as one with an account. The result does not matter, nor an error.
+            let _none = self.account(email_key, &tenant_id(NO_TENANT)?, origin).await;
+        }
+        for tenant in tenants {
             accounts.extend(self.account(email_key, &tenant, origin).await?);
         }
         accounts.sort_by_key(|account| !account.known_origin);

@@ -34,8 +34,10 @@ impl Postgres {
     async fn send_news(&self) {
         loop {
             sleep(NEWS).await;
-            if !self.is_distributed().await.unwrap_or_default() {
-                continue;
+            match self.is_distributed().await {
+                Ok(true) => {}
+                Ok(false) => return,
+                Err(_) => continue,
             }
             let tenants: Vec<_> = self.shared.unsent_news.take().into_iter().collect();
             for some in tenants.chunks(AT_ONCE) {

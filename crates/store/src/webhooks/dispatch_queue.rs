@@ -95,23 +95,19 @@ impl DispatchQueue {
     /// Returns due work of a distributed database: known retries, and now and then, or when another dispatcher has
     /// stopped, the work of all shards.
     async fn due_of_shards(&self, lease: &Lease) -> StoreResult<Vec<Key>> {
+        let now = lease.now;
+        let is_sweep = self.shards().swept.as_ref().is_none_or(|(at, stopped)| {
+            now >= at.plus_millis(SWEEP) || lease.stopped.iter().any(|one| !stopped.contains(one))
+        });
         let mut due = Vec::new();
-        let is_sweep = {
-            let mut shards = self.shards();
-            while let Some((at, _)) = shards.retries.first()
-                && *at <= lease.now
-            {
-                due.extend(shards.retries.pop_first().map(|(_, key)| key));
-            }
-            shards.swept.as_ref().is_none_or(|(at, stopped)| {
-                lease.now >= at.plus_millis(SWEEP) || lease.stopped.iter().any(|one| !stopped.contains(one))
-            })
-        };
         if is_sweep {
-            let now = lease.now;
             let look = async move |across: &mut Across| across.due_on_shards(now).await;
-            due.extend(self.store.across(look).await?);
+            due = self.store.across(look).await?;
             self.shards().swept = Some((now, lease.stopped.clone()));
+        }
+        let mut shards = self.shards();
+        while shards.retries.first().is_some_and(|(at, _)| *at <= now) {
+            due.extend(shards.retries.pop_first().map(|(_, key)| key));
         }
         Ok(due)
     }
