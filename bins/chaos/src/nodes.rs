@@ -156,12 +156,7 @@ impl Setup {
         if back > RECOVERY {
             return Err(format!("the tenant was served again after {back:?}"));
         }
-        for tenant in tenants {
-            let wrong = tenant.seen.wrong.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(first) = wrong.first() {
-                return Err(format!("{} wrong answers, the first {first}", wrong.len()));
-            }
-        }
+        check_answers(tenants)?;
         println!(
             "| {} | {} | {} | {} | {:.2} s |",
             round + 1,
@@ -200,6 +195,7 @@ impl Setup {
         if refused() > before {
             return Err(format!("{} requests were refused while shards moved", refused() - before));
         }
+        check_answers(tenants)?;
         println!("4 moves of shards in {:.0} s, no request refused", start.elapsed().as_secs_f64());
         Ok(())
     }
@@ -232,6 +228,21 @@ fn tenant_on(program: &Path, url: &str, port: u16, number: usize) -> Result<Tena
         }
     }
     Err("no tenant is on this node".into())
+}
+
+/// Checks that every request was answered, with 201 or 503.
+fn check_answers(tenants: &[Tenant]) -> Result<()> {
+    for Tenant { seen, .. } in tenants {
+        let wrong = seen.wrong.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(first) = wrong.first() {
+            return Err(format!("{} wrong answers, the first {first}", wrong.len()));
+        }
+        let unanswered = seen.unanswered.load(Ordering::Relaxed);
+        if unanswered > 0 {
+            return Err(format!("{unanswered} requests got no response"));
+        }
+    }
+    Ok(())
 }
 
 /// Waits until this many more users were created.

@@ -13,7 +13,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const FRESH: Duration = Duration::from_millis(100);
 
 /// The same for the nodes of a distributed database.
-const NODE_PATIENCE: Duration = Duration::from_secs(1);
+const NODE_PATIENCE: Duration = Duration::from_millis(300);
 const NODE_FRESH: Duration = Duration::from_secs(5);
 
 /// The last result. Checks use a connection of their own and run one at a time, because the number of concurrent
@@ -63,7 +63,7 @@ impl Readiness {
             // The check of the database reports this.
             Ok(Err(_)) => 0,
             Err(_) => {
-                tracing::warn!("degraded: a node of the database did not answer within 1 s");
+                tracing::warn!("degraded: a node of the database did not answer within 300 ms");
                 1
             }
         };

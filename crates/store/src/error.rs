@@ -4,7 +4,7 @@ use diesel::result::{DatabaseErrorKind, Error};
 use kernel::StoreError;
 
 /// Texts of errors that may pass if retried. Diesel has no error kind for these.
-const TRANSIENT: [&str; 13] = [
+const TRANSIENT: [&str; 14] = [
     "deadlock detected",
     "canceling statement due to",
     "terminating connection due to",
@@ -18,6 +18,7 @@ const TRANSIENT: [&str; 13] = [
     "connection to the remote node",
     "failure on connection marked as essential",
     "could not commit transaction for shard",
+    "distributed deadlock",
     "server closed the connection unexpectedly",
 ];
 

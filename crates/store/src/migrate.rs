@@ -122,6 +122,10 @@ fn statements(sql: &str) -> Vec<&str> {
             _ => {}
         }
     }
+    let rest = sql[start..].trim();
+    if rest.lines().any(|line| !line.trim_start().starts_with("--")) {
+        found.push(rest);
+    }
     found
 }
 
@@ -145,19 +149,12 @@ diesel::table! {
 /// Returns whether migrations are pending. Unlike Diesel's own check, it creates no table, because servers may run
 /// under a role that cannot create tables.
 pub(crate) async fn postgres_is_behind(mut conn: AsyncPgConnection) -> StoreResult<bool> {
-    let exists = diesel::dsl::sql::<Bool>("to_regclass('__diesel_schema_migrations') IS NOT NULL");
-    let exists: bool = diesel_async::RunQueryDsl::get_result(diesel::select(exists), &mut conn)
-        .await
-        .map_err(store_error)?;
-    if !exists {
-        return Ok(true);
-    }
-    if !pending(&mut conn).await?.is_empty() {
+    if is_pending(&mut conn).await? {
         return Ok(true);
     }
     // A distributed database was migrated before, and the search below would need all its nodes.
     if distribution::is_distributed(&mut conn).await? {
-        return Ok(false);
+        return Ok(!distribution::remaining(&mut conn, distribution::SHARDS).await?.is_empty());
     }
     // A role that only manages the audit log cannot read users.
     let may_look = diesel::dsl::sql::<Bool>("has_table_privilege('users', 'SELECT')");
@@ -172,16 +169,24 @@ pub(crate) async fn postgres_is_behind(mut conn: AsyncPgConnection) -> StoreResu
     diesel_async::RunQueryDsl::get_result(is_due, &mut conn).await.map_err(store_error)
 }
 
+/// Returns whether migrations are not applied.
+pub(crate) async fn is_pending(conn: &mut AsyncPgConnection) -> StoreResult<bool> {
+    let exists = diesel::dsl::sql::<Bool>("to_regclass('__diesel_schema_migrations') IS NOT NULL");
+    let exists: bool =
+        diesel_async::RunQueryDsl::get_result(diesel::select(exists), conn).await.map_err(store_error)?;
+    Ok(!exists || !pending(conn).await?.is_empty())
+}
+
 #[cfg(test)]
 mod tests {
     use super::statements;
 
     #[test]
     fn a_script_is_split_at_its_statements() {
-        let script =
-            "-- Not here; nor here.\nCREATE TABLE a (b TEXT CHECK (b <> ';')); -- nor\nDROP TABLE c;\n";
+        let script = "-- Not here; nor here.\nCREATE TABLE a (b TEXT CHECK (b <> ';')); -- nor\nDROP TABLE c;\n-- End.\n";
         let found = statements(script);
         assert_eq!(found.len(), 2, "{found:?}");
+        assert_eq!(statements("DROP TABLE a;\nDROP TABLE b"), ["DROP TABLE a", "DROP TABLE b"]);
         assert!(found[0].ends_with("(b <> ';'))") && found[1].ends_with("DROP TABLE c"), "{found:?}");
     }
 }

@@ -156,18 +156,11 @@ impl Store {
         }
     }
 
-    /// Records that a tenant has unsealed entries, if the database is distributed.
-    pub(crate) fn add_news(&self, tenant: &TenantId) {
-        if let Backend::Postgres(postgres) = &self.0 {
-            postgres.add_news(tenant);
-        }
-    }
-
     /// Distributes the tables by tenant and returns the statements, or only returns them with `dry_run`. If all are
     /// distributed, it returns none. The server must be stopped: the tables are locked until all rows are copied.
     pub async fn distribute(&self, shards: u16, dry_run: bool) -> Result<Vec<String>, DistributeError> {
         let Backend::Postgres(postgres) = &self.0 else { return Err(DistributeError::NotPostgres) };
-        if self.is_behind().await? {
+        if migrate::is_pending(&mut postgres.connection().await?).await? {
             return Err(DistributeError::Behind);
         }
         distribution::distribute(&mut postgres.connection().await?, shards, dry_run).await

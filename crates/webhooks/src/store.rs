@@ -29,6 +29,11 @@ pub trait SubscriptionStore: Send {
 /// The queue of deliveries.
 #[async_trait]
 pub trait Queue: Send + Sync + 'static {
+    /// Records that the dispatcher is running, every two seconds, so that others take over its leases soon after it was
+    /// killed.
+    async fn be_seen(&self, _lease: &Lease) -> StoreResult<()> {
+        Ok(())
+    }
     /// Returns subscriptions that have due deliveries and that no other dispatcher seems to own. Does not take them.
     async fn due(&self, lease: &Lease) -> StoreResult<Vec<Key>>;
     /// Takes a subscription by compare-and-set, or, if `is_held`, checks that the lease's owner still holds it.

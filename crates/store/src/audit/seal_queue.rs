@@ -1,16 +1,17 @@
 //! The audit logs of all tenants, for a sealer.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     ops::Bound,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use ::audit::{
     Audited, Unaudited,
-    log::{AT_ONCE, Lease, SealProgress, SealQueue, SealRules, SealStore, UnsealedLog, seal},
+    log::{Lease, SealProgress, SealQueue, SealRules, SealStore, UnsealedLog, seal},
 };
 use async_trait::async_trait;
+use futures_util::{StreamExt, stream};
 use kernel::{Actor, Ctx, Env, StoreError, StoreResult, TenantId, Timestamp};
 
 use crate::{Across, Store, Tx, shards::SWEEP};
@@ -23,6 +24,9 @@ pub struct AuditLogQueue {
     rules: Box<dyn Fn(Timestamp) -> SealRules + Send + Sync>,
     round: Mutex<Round>,
 }
+
+/// Logs that a round on a distributed database looks at concurrently.
+const TOGETHER: usize = 8;
 
 /// What a round on a distributed database visits.
 #[derive(Default)]
@@ -44,33 +48,46 @@ impl AuditLogQueue {
 }
 
 impl AuditLogQueue {
-    /// Finds the logs of a round on a distributed database: those with news, and now and then those of all shards.
+    /// Finds the logs of a round on a distributed database: those with news, those of the last round that are not
+    /// sealed yet, and now and then those of all shards. A node that does not answer delays only its own tenants.
     async fn begin_round(&self) -> StoreResult<()> {
         let now = self.env.now();
-        let mut logs = BTreeMap::new();
-        let swept = self.round().swept;
-        let is_sweep = swept.is_none_or(|at| now >= at.plus_millis(SWEEP));
-        if is_sweep {
+        let Round { logs: mut before, mut swept } = std::mem::take(&mut *self.round());
+        if swept.is_none_or(|at| now >= at.plus_millis(SWEEP)) {
+            swept = Some(now);
             let look = async |across: &mut Across| across.unsealed_on_shards().await;
-            for (tenant, first) in self.store.across(look).await? {
-                logs.insert(tenant.clone(), UnsealedLog { tenant, first, lease: None });
+            match self.store.across(look).await {
+                Ok(found) => before.extend(
+                    found
+                        .into_iter()
+                        .map(|(tenant, first)| (tenant.clone(), UnsealedLog { tenant, first, lease: None })),
+                ),
+                Err(error) => tracing::warn!(%error, "unsealed entries cannot be searched on all shards"),
             }
         }
-        for tenant in self.store.news() {
+        let mut tenants: BTreeSet<TenantId> = before.keys().cloned().collect();
+        tenants.extend(self.store.news());
+        let first = async |tenant: TenantId| {
             let look = async |tx: &mut Tx| tx.unsealed(None, 1).await;
-            match self.store.read::<_, StoreError>(tenant.clone(), look).await {
-                Ok(found) => {
-                    let log = found.into_iter().next().map(|first| UnsealedLog {
-                        tenant: tenant.clone(),
-                        first: first.id,
-                        lease: None,
-                    });
-                    logs.extend(log.map(|log| (tenant, log)));
+            (tenant.clone(), self.store.read::<_, StoreError>(tenant, look).await)
+        };
+        let found: Vec<_> = stream::iter(tenants).map(first).buffer_unordered(TOGETHER).collect().await;
+        let mut logs = BTreeMap::new();
+        for (tenant, found) in found {
+            let log = match found {
+                Ok(found) => found.into_iter().next().map(|first| UnsealedLog {
+                    tenant: tenant.clone(),
+                    first: first.id,
+                    lease: None,
+                }),
+                Err(error) => {
+                    tracing::debug!(%error, tenant = tenant.as_str(), "unsealed entries cannot be read");
+                    before.remove(&tenant)
                 }
-                Err(error) => tracing::debug!(%error, tenant = tenant.as_str(), "news cannot be read"),
-            }
+            };
+            logs.extend(log.map(|log| (tenant, log)));
         }
-        *self.round() = Round { logs, swept: if is_sweep { Some(now) } else { swept } };
+        *self.round() = Round { logs, swept };
         Ok(())
     }
 
@@ -104,12 +121,7 @@ impl SealQueue for AuditLogQueue {
             let done = seal(tx, rules.policy(), &ctx.tenant, &lease, after.as_deref()).await?;
             Ok::<_, StoreError>(Audited::without(done, Unaudited::Sealed))
         };
-        let progress = self.store.write(ctx, work).await?;
-        if progress.seen >= AT_ONCE {
-            // A round on a distributed database visits the tenant again only with news.
-            self.store.add_news(tenant);
-        }
-        Ok(progress)
+        self.store.write(ctx, work).await
     }
 
     async fn entry_time(&self, tenant: &TenantId, entry: &str) -> StoreResult<Option<Timestamp>> {

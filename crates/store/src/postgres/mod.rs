@@ -178,13 +178,6 @@ impl Postgres {
         &self.shared.news
     }
 
-    /// Records that a tenant has unsealed entries, if the database is known to be distributed.
-    pub(crate) fn add_news(&self, tenant: &TenantId) {
-        if self.shared.distributed.get() == Some(&true) {
-            self.shared.news.add(tenant.clone());
-        }
-    }
-
     async fn get(&self) -> StoreResult<Object<AsyncPgConnection>> {
         let _place = self.mine.waiting.join();
         self.mine.pool.get().await.map_err(|error| StoreError::Unavailable(Box::new(error)))
@@ -287,7 +280,7 @@ impl Postgres {
                 unit.commit().await?;
                 woken.notify(&self.wakeups, &ctx.tenant);
                 if entries > 0 && self.shared.distributed.get() == Some(&true) {
-                    self.add_news(&ctx.tenant);
+                    self.shared.news.add(ctx.tenant.clone());
                     self.shared.unsent_news.add(ctx.tenant.clone());
                 }
                 Ok(value)

@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use audit::{Audited, Event, Unaudited, events::webhooks::WebhookDisabled};
 use kernel::{Ctx, Env, StoreError, StoreResult, TenantId, Timestamp};
 
-use super::{ctx, dispatchers::SEEN_EVERY};
+use super::{ctx, dispatchers::Others};
 use crate::{Across, Store, Tx, shards::SWEEP};
 
 /// Maximum subscriptions with new events per poll.
@@ -27,7 +27,7 @@ pub struct DispatchQueue {
     store: Arc<Store>,
     env: Arc<dyn Env>,
     after: Mutex<ResumePoints>,
-    seen: Mutex<Seen>,
+    others: Mutex<Others>,
     shards: Mutex<Shards>,
 }
 
@@ -40,13 +40,6 @@ struct Shards {
     swept: Option<(Timestamp, Arc<[String]>)>,
 }
 
-/// When the dispatcher was last seen, and the others that had stopped then.
-#[derive(Default, Clone)]
-struct Seen {
-    at: Option<Timestamp>,
-    stopped: Arc<[String]>,
-}
-
 /// Where the next poll continues if the previous one reached its limit.
 #[derive(Default, Clone)]
 struct ResumePoints {
@@ -57,39 +50,11 @@ struct ResumePoints {
 impl DispatchQueue {
     /// Creates a queue that starts at the first tenant.
     pub fn new(store: Arc<Store>, env: Arc<dyn Env>) -> Self {
-        Self { store, env, after: Mutex::default(), seen: Mutex::default(), shards: Mutex::default() }
+        Self { store, env, after: Mutex::default(), others: Mutex::default(), shards: Mutex::default() }
     }
 
-    fn seen(&self) -> Seen {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// Records that the dispatcher is running, if it is time. For a file, once: it has one server.
-    async fn be_seen(&self, lease: &Lease) -> StoreResult<()> {
-        let is_due = match self.seen().at {
-            None => true,
-            Some(at) => self.store.is_shared() && lease.now >= at.plus_millis(SEEN_EVERY),
-        };
-        if is_due {
-            let stopped = self.see(&lease.owner, lease.now).await?.into();
-            *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = Seen { at: Some(lease.now), stopped };
-        }
-        Ok(())
-    }
-
-    /// Records that a dispatcher is running, and returns those that have stopped.
-    async fn see(&self, owner: &str, now: Timestamp) -> StoreResult<Vec<String>> {
-        let (owner, is_shared) = (owner.to_owned(), self.store.is_shared());
-        let work = async move |_: &Ctx, tx: &mut Tx| {
-            let stopped = if is_shared {
-                tx.see_dispatcher(&owner, now).await?
-            } else {
-                // A file has one server, so all earlier dispatchers have stopped.
-                tx.other_dispatchers(&owner, now).await?
-            };
-            Ok::<_, StoreError>(Audited::without(stopped, Unaudited::Delivered))
-        };
-        self.store.write(ctx(&self.env, &TenantId::new(&*self.env)), work).await
+    fn others(&self) -> MutexGuard<'_, Others> {
+        self.others.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns due work of a distributed database: known retries, and now and then, or when another dispatcher has
@@ -101,9 +66,12 @@ impl DispatchQueue {
         });
         let mut due = Vec::new();
         if is_sweep {
-            let look = async move |across: &mut Across| across.due_on_shards(now).await;
-            due = self.store.across(look).await?;
             self.shards().swept = Some((now, lease.stopped.clone()));
+            let look = async move |across: &mut Across| across.due_on_shards(now).await;
+            match self.store.across(look).await {
+                Ok(found) => due = found,
+                Err(error) => tracing::warn!(%error, "deliveries cannot be searched on all shards"),
+            }
         }
         let mut shards = self.shards();
         while shards.retries.first().is_some_and(|(at, _)| *at <= now) {
@@ -133,7 +101,7 @@ impl DispatchQueue {
 
     /// Adds what is known of other dispatchers.
     fn informed(&self, lease: &Lease) -> Lease {
-        Lease { stopped: self.seen().stopped, ..lease.clone() }
+        Lease { stopped: self.others().stopped.clone(), ..lease.clone() }
     }
 
     fn after(&self) -> ResumePoints {
@@ -143,8 +111,30 @@ impl DispatchQueue {
 
 #[async_trait]
 impl Queue for DispatchQueue {
+    async fn be_seen(&self, lease: &Lease) -> StoreResult<()> {
+        let (owner, now) = (lease.owner.clone(), lease.now);
+        let nobody = ctx(&self.env, &TenantId::new(&*self.env));
+        if self.store.is_shared() {
+            let see = async move |_: &Ctx, tx: &mut Tx| {
+                let rows = tx.see_dispatcher(&owner, now).await?;
+                Ok::<_, StoreError>(Audited::without(rows, Unaudited::Delivered))
+            };
+            let rows = self.store.write(nobody, see).await?;
+            self.others().observe(now, rows);
+        } else if self.others().at.is_none() {
+            // A file has one server, so all earlier dispatchers have stopped.
+            let look = async move |_: &Ctx, tx: &mut Tx| {
+                let held = tx.other_dispatchers(&owner, now).await?;
+                Ok::<_, StoreError>(Audited::without(held, Unaudited::Delivered))
+            };
+            let stopped = self.store.write(nobody, look).await?.into();
+            let mut others = self.others();
+            (others.at, others.stopped) = (Some(now), stopped);
+        }
+        Ok(())
+    }
+
     async fn due(&self, lease: &Lease) -> StoreResult<Vec<Key>> {
-        self.be_seen(lease).await?;
         let lease = &self.informed(lease);
         if self.store.is_distributed().await? {
             return self.due_of_shards(lease).await;

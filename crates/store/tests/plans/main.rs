@@ -173,6 +173,7 @@ fn may(list: &[(&str, &str)], statement: &str) -> bool {
 /// Returns whether a statement looks for rows, so that it should use an index.
 fn looks(statement: &str) -> bool {
     ["SELECT", "UPDATE", "DELETE"].iter().any(|start| statement.starts_with(start))
+        || (statement.starts_with("INSERT") && statement.contains("SELECT"))
 }
 
 #[derive(QueryableByName)]

@@ -36,6 +36,8 @@ use crate::{
 
 /// How often storage is polled for deliveries without a notification.
 const EVERY: Duration = Duration::from_secs(1);
+/// How often the dispatcher is seen by others.
+const SEEN: Duration = Duration::from_secs(2);
 /// Maximum number of concurrent lane reads.
 const TAKES: usize = 4;
 /// Delay before a failed recording is retried.
@@ -115,6 +117,12 @@ impl Dispatcher {
         let mut ticks = interval(EVERY);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut end = pin!(end);
+        let mut being_seen = pin!(be_seen(
+            work.parts.queue.clone(),
+            work.parts.seen.clone(),
+            work.parts.env.clone(),
+            work.owner.clone()
+        ));
         loop {
             let wake = work.pump();
             tokio::select! {
@@ -137,6 +145,7 @@ impl Dispatcher {
                 }
                 _ = ticks.tick() => work.poll_due(),
                 () = sleep_until(wake.unwrap_or_else(Instant::now)), if wake.is_some() => {}
+                () = &mut being_seen => {}
                 () = &mut end => break,
             }
         }
@@ -147,12 +156,30 @@ impl Dispatcher {
                 tokio::select! {
                     Some(message) = inbox.recv() => work.handle_messages(message, &mut inbox),
                     () = sleep_until(wake.unwrap_or_else(Instant::now)), if wake.is_some() => {}
+                    () = &mut being_seen => {}
                 }
             }
         };
         // Deliveries that are cut off have no outcome, so the next owner sends them again.
         let _in_time = timeout(LAST, finish).await;
         work.release(&work.board.owned_lanes()).await;
+    }
+}
+
+/// Lets other dispatchers see this one. Independent of polling, which may take long. Never returns.
+async fn be_seen(
+    queue: Arc<dyn Queue>,
+    observer: Arc<dyn DispatchObserver>,
+    env: Arc<dyn Env>,
+    owner: String,
+) {
+    let mut ticks = interval(SEEN);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        if let Err(error) = queue.be_seen(&Lease::new(&owner, env.now())).await {
+            observer.failed("being seen by other dispatchers", &error);
+        }
     }
 }
 

@@ -67,15 +67,17 @@ pub(crate) struct SignInNameRow {
     pub(crate) user_id: String,
 }
 
-/// Inserts a sign-in address, on a connection to either database.
+/// Inserts a sign-in address, on a connection to either database. An index of users keeps addresses unique; a row of
+/// another user is left over from a crash of a distributed database.
 macro_rules! insert_sign_in_name {
-    ($row:expr, $conn:expr) => {
-        diesel_async::RunQueryDsl::execute(
-            diesel::insert_into($crate::schema::sign_in_names::table).values($row),
-            $conn,
-        )
-        .await
-    };
+    ($row:expr, $conn:expr) => {{
+        use diesel::{prelude::*, upsert::excluded};
+        use $crate::schema::sign_in_names;
+        let insert = diesel::insert_into(sign_in_names::table).values($row);
+        let upsert = insert.on_conflict((sign_in_names::email_key, sign_in_names::tenant_id)).do_update();
+        let upsert = upsert.set(sign_in_names::user_id.eq(excluded(sign_in_names::user_id)));
+        diesel_async::RunQueryDsl::execute($crate::prepared::Prepared(upsert), $conn).await
+    }};
 }
 pub(crate) use insert_sign_in_name;
 
