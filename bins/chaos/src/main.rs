@@ -8,6 +8,7 @@ mod receivers;
 mod records;
 mod site;
 mod user_load;
+mod wait;
 mod webhooks;
 
 use std::{

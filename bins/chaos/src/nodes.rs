@@ -8,8 +8,8 @@ use std::{
 };
 
 use xtask::{
-    citus::{Nodes, psql},
-    cluster::{Cluster, Durability},
+    citus::Nodes,
+    cluster::{Cluster, Durability, psql},
     server::{Server, gatehouse, member, serve},
     sh::{self, Result},
 };
@@ -17,6 +17,7 @@ use xtask::{
 use crate::{
     clients::{Client, Seen, Stop},
     records::DatabaseRecords,
+    wait::until,
 };
 
 /// Number of kills of the second worker node.
@@ -249,15 +250,4 @@ fn check_answers(tenants: &[Tenant]) -> Result<()> {
 fn progress(seen: &Seen, more: usize) -> Result<()> {
     let before = seen.count();
     until(Duration::from_secs(30), "no user was created", || Ok(seen.count() >= before + more))
-}
-
-fn until(limit: Duration, problem: &str, mut done: impl FnMut() -> Result<bool>) -> Result<()> {
-    let start = Instant::now();
-    while !done()? {
-        if start.elapsed() > limit {
-            return Err(format!("{problem} within {limit:?}"));
-        }
-        thread::sleep(Duration::from_millis(20));
-    }
-    Ok(())
 }

@@ -3,8 +3,8 @@
 use std::{collections::HashSet, path::PathBuf, process::Command};
 
 use xtask::{
+    cluster::psql,
     sh::{self, Result},
-    system,
 };
 
 /// The database to check.
@@ -56,18 +56,12 @@ impl DatabaseRecords {
     }
 
     fn ask(&self, query: &str) -> Result<String> {
-        let mut command = match self {
-            Self::Postgres(url) => {
-                let mut psql = Command::new(system::postgres_bin()?.join("psql"));
-                psql.args(["-qAt", "-v", "ON_ERROR_STOP=1", "-c", query]).arg(url);
-                psql
-            }
+        match self {
+            Self::Postgres(url) => psql(url, &[query]),
             Self::Sqlite(path) => {
                 let mut sqlite = Command::new("sqlite3");
-                sqlite.args(["-cmd", ".timeout 10000"]).arg(path).arg(query);
-                sqlite
+                sh::output(sqlite.args(["-cmd", ".timeout 10000"]).arg(path).arg(query))
             }
-        };
-        sh::output(&mut command)
+        }
     }
 }

@@ -7,23 +7,22 @@ use std::{
     hash::{BuildHasher, Hasher, RandomState},
     net::{SocketAddr, TcpStream},
     path::{Path, PathBuf},
-    process::Command,
     sync::{PoisonError, atomic::Ordering},
     thread,
     time::{Duration, Instant},
 };
 
 use xtask::{
-    cluster::{Cluster, Durability},
+    cluster::{Cluster, Durability, psql},
     server::{CHEAP, Server, gatehouse, member, person, serve},
     sh::{self, Result},
-    system,
 };
 
 use crate::{
     clients::{Client, Seen, Stop},
     receivers::{Receiver, Victim, report},
     user_load::UserLoad,
+    wait::until,
 };
 
 /// Kills, alternating between the worker and PostgreSQL.
@@ -253,17 +252,6 @@ impl Setup {
     }
 }
 
-fn until(most: Duration, problem: &str, mut is_so: impl FnMut() -> Result<bool>) -> Result<()> {
-    let start = Instant::now();
-    while !is_so()? {
-        if start.elapsed() > most {
-            return Err(format!("{problem} within {most:?}"));
-        }
-        thread::sleep(Duration::from_millis(20));
-    }
-    Ok(())
-}
-
 fn start(program: &Path, cluster: &Cluster, folder: &Path, role: &str) -> Result<Server> {
     let log = File::options().create(true).append(true).open(folder.join("log"));
     let mut command = serve(program, &cluster.url(), folder);
@@ -288,6 +276,5 @@ fn subscribe(api: SocketAddr, pat: &str, name: &str, to: SocketAddr) -> Result<(
 
 /// Runs a query with PostgreSQL's own client.
 fn ask(cluster: &Cluster, query: &str) -> Result<String> {
-    let psql = system::postgres_bin()?.join("psql");
-    sh::output(Command::new(psql).args(["-qAt", "-v", "ON_ERROR_STOP=1", "-c", query]).arg(cluster.url()))
+    psql(&cluster.url(), &[query])
 }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use crate::{
-    cluster::{Cluster, Durability},
+    cluster::{Cluster, Durability, psql},
     sh::{self, Result},
     system,
 };
@@ -78,16 +78,6 @@ impl Nodes {
 
 fn url_of(node: &Cluster, database: &str) -> String {
     format!("postgres://gatehouse@127.0.0.1:{}/{database}", node.port())
-}
-
-/// Runs statements, each in a transaction of its own, and returns what the last one prints.
-pub fn psql(url: &str, statements: &[&str]) -> Result<String> {
-    let mut command = Command::new(system::postgres_bin()?.join("psql"));
-    command.args(["-qAtX", "-v", "ON_ERROR_STOP=1", "-d", url]);
-    for statement in statements {
-        command.args(["-c", statement]);
-    }
-    sh::output(&mut command)
 }
 
 /// Builds the extension from a source folder and installs it for the newest PostgreSQL server of this machine.

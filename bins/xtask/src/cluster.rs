@@ -219,6 +219,16 @@ fn as_postgres(root: bool, program: &Path) -> Command {
     command
 }
 
+/// Runs statements, each in a transaction of its own, and returns what the last one prints.
+pub fn psql(url: &str, statements: &[&str]) -> Result<String> {
+    let mut command = Command::new(system::postgres_bin()?.join("psql"));
+    command.args(["-qAtX", "-v", "ON_ERROR_STOP=1", "-d", url]);
+    for statement in statements {
+        command.args(["-c", statement]);
+    }
+    sh::output(&mut command)
+}
+
 /// Returns a free port outside the ephemeral range, so that it can be reused after a restart.
 pub fn lasting_port() -> Result<u16> {
     static NEXT: AtomicU16 = AtomicU16::new(0);

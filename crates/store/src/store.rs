@@ -88,7 +88,7 @@ impl Store {
         }
     }
 
-    /// Applies pending migrations and returns their names. Needs a multi-threaded runtime.
+    /// Applies pending migrations and returns their names.
     pub async fn migrate(&self) -> StoreResult<Vec<String>> {
         match &self.0 {
             Backend::Postgres(postgres) => migrate::postgres(postgres.connection().await?).await,
@@ -97,7 +97,7 @@ impl Store {
         }
     }
 
-    /// Returns whether migrations are pending. Needs a multi-threaded runtime.
+    /// Returns whether migrations are pending.
     pub async fn is_behind(&self) -> StoreResult<bool> {
         match &self.0 {
             Backend::Postgres(postgres) => migrate::postgres_is_behind(postgres.connection().await?).await,

@@ -38,6 +38,14 @@ const SEAL: &str = "INSERT INTO audit_sealed (tenant_id, sequence, entry_id, lea
     JOIN unnest($2::bigint[], $3::text[], $4::bytea[]) AS sealed(sequence, entry_id, leaf) ON sealed.entry_id = waiting.entry_id \
     WHERE waiting.tenant_id = $1";
 
+/// The first unsealed entry of each tenant. Reads one index entry per tenant.
+const UNSEALED: &str = "WITH RECURSIVE found AS (\
+    (SELECT tenant_id, entry_id FROM %1$s ORDER BY 1, 2 LIMIT 1) UNION ALL \
+    SELECT next.* FROM found, LATERAL (SELECT tenant_id, entry_id FROM %1$s WHERE tenant_id > found.tenant_id \
+    ORDER BY 1, 2 LIMIT 1) AS next) \
+    SELECT coalesce(json_agg(json_build_array(tenant_id, entry_id)), '[]')::text \
+    FROM (SELECT * FROM found LIMIT 1000) AS few";
+
 /// Converts a position to a database integer.
 pub(crate) fn number(position: u64) -> i64 {
     i64::try_from(position).unwrap_or(i64::MAX)
@@ -98,6 +106,15 @@ impl Across {
             })
         })
         .transpose()
+    }
+
+    /// Returns tenants with unsealed entries and the first one of each, as far as their nodes answer.
+    pub(crate) async fn unsealed_on_shards(&mut self) -> StoreResult<Vec<(TenantId, String)>> {
+        let found: Vec<(String, String)> = self.on_shards("audit_unsealed", UNSEALED).await?;
+        let read = |(tenant, entry): (String, String)| {
+            Ok((tenant.parse().map_err(|error| corrupt("audit_unsealed.tenant_id", error))?, entry))
+        };
+        found.into_iter().map(read).collect()
     }
 }
 

@@ -45,41 +45,35 @@ impl AuditLogQueue {
     ) -> Self {
         Self { store, env, rules: Box::new(rules), round: Mutex::default() }
     }
-}
 
-impl AuditLogQueue {
     /// Finds the logs of a round on a distributed database: those with news, those of the last round that are not
     /// sealed yet, and now and then those of all shards. A node that does not answer delays only its own tenants.
-    async fn begin_round(&self) -> StoreResult<()> {
+    async fn begin_round(&self) {
         let now = self.env.now();
         let Round { logs: mut before, mut swept } = std::mem::take(&mut *self.round());
+        let unsealed = |tenant, first| UnsealedLog { tenant, first, lease: None };
+        let mut logs = BTreeMap::new();
         if swept.is_none_or(|at| now >= at.plus_millis(SWEEP)) {
             swept = Some(now);
             let look = async |across: &mut Across| across.unsealed_on_shards().await;
             match self.store.across(look).await {
-                Ok(found) => before.extend(
-                    found
-                        .into_iter()
-                        .map(|(tenant, first)| (tenant.clone(), UnsealedLog { tenant, first, lease: None })),
+                Ok(found) => logs.extend(
+                    found.into_iter().map(|(tenant, first)| (tenant.clone(), unsealed(tenant, first))),
                 ),
                 Err(error) => tracing::warn!(%error, "unsealed entries cannot be searched on all shards"),
             }
         }
-        let mut tenants: BTreeSet<TenantId> = before.keys().cloned().collect();
-        tenants.extend(self.store.news());
+        let mut others: BTreeSet<TenantId> = before.keys().cloned().collect();
+        others.extend(self.store.news());
+        others.retain(|tenant| !logs.contains_key(tenant));
         let first = async |tenant: TenantId| {
             let look = async |tx: &mut Tx| tx.unsealed(None, 1).await;
             (tenant.clone(), self.store.read::<_, StoreError>(tenant, look).await)
         };
-        let found: Vec<_> = stream::iter(tenants).map(first).buffer_unordered(TOGETHER).collect().await;
-        let mut logs = BTreeMap::new();
-        for (tenant, found) in found {
+        let mut found = stream::iter(others).map(first).buffer_unordered(TOGETHER);
+        while let Some((tenant, found)) = found.next().await {
             let log = match found {
-                Ok(found) => found.into_iter().next().map(|first| UnsealedLog {
-                    tenant: tenant.clone(),
-                    first: first.id,
-                    lease: None,
-                }),
+                Ok(found) => found.into_iter().next().map(|first| unsealed(tenant.clone(), first.id)),
                 Err(error) => {
                     tracing::debug!(%error, tenant = tenant.as_str(), "unsealed entries cannot be read");
                     before.remove(&tenant)
@@ -88,7 +82,6 @@ impl AuditLogQueue {
             logs.extend(log.map(|log| (tenant, log)));
         }
         *self.round() = Round { logs, swept };
-        Ok(())
     }
 
     fn round(&self) -> MutexGuard<'_, Round> {
@@ -101,7 +94,7 @@ impl SealQueue for AuditLogQueue {
     async fn next_unsealed(&self, after: Option<&TenantId>) -> StoreResult<Option<UnsealedLog>> {
         if self.store.is_distributed().await? {
             if after.is_none() {
-                self.begin_round().await?;
+                self.begin_round().await;
             }
             let from = after.map_or(Bound::Unbounded, Bound::Excluded);
             return Ok(self.round().logs.range((from, Bound::Unbounded)).next().map(|(_, log)| log.clone()));

@@ -113,21 +113,18 @@ impl DispatchQueue {
 impl Queue for DispatchQueue {
     async fn be_seen(&self, lease: &Lease) -> StoreResult<()> {
         let (owner, now) = (lease.owner.clone(), lease.now);
-        let nobody = ctx(&self.env, &TenantId::new(&*self.env));
+        let nobody = TenantId::new(&*self.env);
         if self.store.is_shared() {
             let see = async move |_: &Ctx, tx: &mut Tx| {
                 let rows = tx.see_dispatcher(&owner, now).await?;
                 Ok::<_, StoreError>(Audited::without(rows, Unaudited::Delivered))
             };
-            let rows = self.store.write(nobody, see).await?;
+            let rows = self.store.write(ctx(&self.env, &nobody), see).await?;
             self.others().observe(now, rows);
         } else if self.others().at.is_none() {
             // A file has one server, so all earlier dispatchers have stopped.
-            let look = async move |_: &Ctx, tx: &mut Tx| {
-                let held = tx.other_dispatchers(&owner, now).await?;
-                Ok::<_, StoreError>(Audited::without(held, Unaudited::Delivered))
-            };
-            let stopped = self.store.write(nobody, look).await?.into();
+            let look = async move |tx: &mut Tx| tx.other_dispatchers(&owner, now).await;
+            let stopped = self.store.read::<_, StoreError>(nobody, look).await?.into();
             let mut others = self.others();
             (others.at, others.stopped) = (Some(now), stopped);
         }

@@ -21,6 +21,15 @@ use crate::{
     schema::{webhook_deliveries as rows, webhook_queues as queues, webhook_subscriptions as subscriptions},
 };
 
+/// Subscriptions with first attempts. Reads one index entry per subscription.
+const FRESH: &str = "WITH RECURSIVE found AS (\
+    (SELECT tenant_id, subscription_id FROM %1$s WHERE is_fresh AND due_at IS NOT NULL ORDER BY 1, 2 LIMIT 1) \
+    UNION ALL SELECT next.* FROM found, LATERAL (SELECT tenant_id, subscription_id FROM %1$s \
+    WHERE is_fresh AND due_at IS NOT NULL AND (tenant_id, subscription_id) > (found.tenant_id, found.subscription_id) \
+    ORDER BY 1, 2 LIMIT 1) AS next) \
+    SELECT coalesce(json_agg(json_build_array(tenant_id, subscription_id)), '[]')::text \
+    FROM (SELECT * FROM found LIMIT 1000) AS few";
+
 /// A subscription with pending first attempts.
 #[derive(Debug, Clone)]
 pub struct PendingSubscription {
@@ -135,6 +144,18 @@ impl Across {
             })
         };
         found.iter().map(one).collect()
+    }
+
+    /// Returns subscriptions with first attempts or due retries, as far as their nodes answer.
+    pub(crate) async fn due_on_shards(&mut self, now: Timestamp) -> StoreResult<Vec<Key>> {
+        let mut found: Vec<(String, String)> = self.on_shards("webhook_deliveries", FRESH).await?;
+        let retries = format!(
+            "SELECT coalesce(json_agg(json_build_array(tenant_id, subscription_id)), '[]')::text FROM (\
+             SELECT tenant_id, subscription_id FROM %1$s WHERE next_retry <= '{}' ORDER BY next_retry LIMIT 1000) AS few",
+            now.naive()
+        );
+        found.extend(self.on_shards::<(String, String)>("webhook_queues", &retries).await?);
+        found.iter().map(|(tenant, subscription)| key(tenant, subscription)).collect()
     }
 }
 

@@ -76,16 +76,19 @@ impl Dialect {
 
     /// A constant that is compared like a column.
     fn literal(self, text: &str) -> ValueLocation {
-        let collation = if self == Self::Postgres { " COLLATE \"C\"" } else { "" };
-        ValueLocation::Value { sql: format!("('{text}'{collation})"), nullable: false }
+        self.bytewise(&format!("'{text}'"))
     }
 
     /// The same in the subquery of a membership. It depends on the row, because a distributed database cannot plan a
     /// subquery whose condition is known to be false.
     fn literal_of_row(self, text: &str) -> ValueLocation {
+        self.bytewise(&format!("('{text}' || substr(m.user_id, 1, 0))"))
+    }
+
+    /// An expression that is never NULL, compared bytewise.
+    fn bytewise(self, expression: &str) -> ValueLocation {
         let collation = if self == Self::Postgres { " COLLATE \"C\"" } else { "" };
-        let sql = format!("(('{text}' || substr(m.user_id, 1, 0)){collation})");
-        ValueLocation::Value { sql, nullable: false }
+        ValueLocation::Value { sql: format!("({expression}{collation})"), nullable: false }
     }
 
     fn place_in_row(self, row: Row, path: AttrPath) -> ValueLocation {
