@@ -1,11 +1,13 @@
 //! `cargo xtask chaos`: checks that no acknowledged change is lost, whatever fails.
 
+mod balancer;
 mod clients;
 mod faults;
 mod nodes;
 mod proxy;
 mod receivers;
 mod records;
+mod rolling;
 mod site;
 mod user_load;
 mod wait;
@@ -45,6 +47,11 @@ enum Command {
     Short,
     /// Kill a node of a distributed database and move shards. Needs the Citus extension
     Nodes,
+    /// Replace the servers behind a load balancer by another version and back, and kill one
+    Rolling {
+        /// The other build of the server. Without it, servers of one version are replaced
+        old: Option<String>,
+    },
     /// Kill the worker and PostgreSQL while events are delivered
     Webhooks {
         /// Seed of an earlier run, to repeat the times of its kills
@@ -59,6 +66,7 @@ fn main() -> ExitCode {
     let done = match cli.command {
         Some(Command::Short) => short(),
         Some(Command::Nodes) => build().and_then(|()| nodes::run()),
+        Some(Command::Rolling { old }) => build().and_then(|()| rolling::run(old.as_deref())),
         Some(Command::Webhooks { seed, program }) => deliveries(seed, program.as_deref()),
         None => run(cli.name.as_deref()),
     };
@@ -129,13 +137,16 @@ fn deliveries(seed: Option<u64>, program: Option<&str>) -> Result<()> {
 fn build() -> Result<()> {
     system::install(&system::BUILD)?;
     system::install(&system::TEST)?;
+    system::install(&system::BALANCER)?;
     sh::run(cargo().args(["build", "--locked", "--package", "gatehouse"]))
 }
 
 /// Runs the short form with the program that the tests have built.
 fn short() -> Result<()> {
+    system::install(&system::BALANCER)?;
     all(SHORT, "")?;
-    webhooks::short()
+    webhooks::short()?;
+    rolling::run(None)
 }
 
 fn all(extent: Extent, name: &str) -> Result<()> {
@@ -193,6 +204,8 @@ mod tests {
             "kill",
             "network",
             "nodes",
+            "rolling",
+            "rolling program",
             "short",
             "webhooks",
             "webhooks 617619",

@@ -32,6 +32,9 @@ pub const TEST: [Package; 7] = [
     Package { name: "strace", there: || sh::has("strace") },
 ];
 
+/// A load balancer.
+pub const BALANCER: [Package; 1] = [Package { name: "haproxy", there: || sh::has("haproxy") }];
+
 /// Packages for building the Citus extension.
 pub const CITUS: [Package; 3] = [
     Package { name: "make", there: || sh::has("make") },

@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 
 use serde_json::Value;
-use store::testing::Kind;
+use store::testing::{Kind, TestDatabase};
 
 use crate::support::Process;
 
@@ -119,6 +119,11 @@ fn missing_or_unknown_audit_log_triggers_are_reported() {
                 "DROP TRIGGER audit_sealed_stay",
                 "CREATE TRIGGER swallow AFTER INSERT ON audit_unsealed BEGIN DELETE FROM audit_unsealed; END",
             ),
+            // Triggers are not supported there, so none is missing.
+            Kind::Postgres if TestDatabase::is_distributed() => {
+                assert_eq!(failed_checks(&process), (0, Vec::new()));
+                continue;
+            }
             Kind::Postgres => {
                 process.sql(&append_only());
                 (

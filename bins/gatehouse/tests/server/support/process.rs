@@ -98,11 +98,10 @@ impl Process {
     /// Copies the user `heavy` this many times; [`copied_user`] returns the IDs.
     pub(crate) fn copy_heavy_user(&self, times: usize) {
         self.sql(&format!(
-            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {times}) \
-             INSERT INTO users (tenant_id, id, user_name, user_name_key, active, role, attributes, created_at, updated_at, \
-             folded, has_groups, break_glass) SELECT tenant_id, 'usr_01jz00000000000' || (1000000000 + i) || '0', \
-             user_name || i, user_name_key || i, active, role, '{{}}', created_at, updated_at, folded, has_groups, \
-             break_glass FROM users, n WHERE user_name = 'heavy'"
+            "INSERT INTO users (tenant_id, id, user_name, user_name_key, active, role, attributes, created_at, updated_at, \
+             folded, has_groups, break_glass) SELECT tenant_id, 'usr_01jz00000000000' || (1000000000 + value) || '0', \
+             user_name || value, user_name_key || value, active, role, '{{}}', created_at, updated_at, folded, has_groups, \
+             break_glass FROM users, generate_series(1, {times}) AS value WHERE user_name = 'heavy'"
         ));
     }
 

@@ -220,7 +220,9 @@ impl Server {
     /// Returns the number of PostgreSQL connections that wait for a lock.
     pub(crate) fn waiting_for_locks(&self) -> usize {
         let DatabaseUrl::Postgres(url) = &self.database.url else { panic!("not on PostgreSQL") };
-        let query = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+        let waiting = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+        let on_workers = format!("SELECT sum(result::int) FROM run_command_on_workers($${waiting}$$)");
+        let query = if TestDatabase::is_distributed() { &on_workers } else { waiting };
         let done =
             std::process::Command::new("psql").args(["-q", "-t", "-A", "-c", query, url]).output().unwrap();
         String::from_utf8(done.stdout).unwrap().trim().parse().unwrap()
