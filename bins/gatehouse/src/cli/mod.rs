@@ -5,6 +5,7 @@
 
 mod audit;
 mod backup;
+mod copy;
 mod doctor;
 mod domains;
 mod inspect;
@@ -91,6 +92,9 @@ enum Command {
     /// Back up an SQLite database, also while the server runs
     #[command(after_help = "Example:\n  gatehouse backup --to /backups/gatehouse.db")]
     Backup(backup::Command),
+    /// Copy everything to an empty database, and compare both row for row. Meanwhile servers answer reads only
+    #[command(after_help = "Example:\n  gatehouse copy --to postgres://gatehouse@db.example.com/gatehouse")]
+    Copy(copy::Command),
     /// Check this installation for problems
     #[command(after_help = "Example:\n  gatehouse doctor")]
     Doctor,
@@ -185,6 +189,7 @@ async fn run(cli: Cli) -> Result<Option<Report>> {
         Command::Audit(command) => audit::run(command, &mut raw, env).await?,
         Command::Keys(command) => keys::run(&command, cli.config.as_deref(), env).await?,
         Command::Backup(command) => backup::run(&command, &raw.settings()?)?,
+        Command::Copy(command) => copy::run(&command, &raw.settings()?).await?,
         Command::Doctor => doctor::run(raw, &*env).await,
         Command::Token(command) => tokens::run(command, &mut raw, env).await?,
     };

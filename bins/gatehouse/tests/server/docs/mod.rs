@@ -2,7 +2,6 @@
 
 mod commands;
 mod links;
-mod migration;
 
 use std::path::{Path, PathBuf};
 

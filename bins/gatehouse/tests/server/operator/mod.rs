@@ -2,6 +2,7 @@
 
 mod backup;
 mod burst;
+mod copy;
 mod doctor;
 mod draining;
 mod keys;

@@ -1,0 +1,208 @@
+//! A database that is copied from or to, on a connection of its own.
+
+use diesel::{
+    QueryableByName,
+    connection::{DefaultLoadingMode, SimpleConnection},
+    sql_query,
+    sql_types::{Bool, Text},
+    sqlite::SqliteConnection,
+};
+use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
+use kernel::{StoreError, StoreResult};
+
+use super::{
+    CopyError,
+    tables::{Column, Kind, Row, Table, quoted},
+};
+use crate::{
+    DatabaseUrl,
+    dialect::Dialect,
+    error::{corrupt, store_error},
+    postgres::Postgres,
+    sqlite,
+};
+
+/// Rows that are held in memory.
+const BATCH: usize = 500;
+
+/// The columns of all tables but that of the migrations.
+const POSTGRES_COLUMNS: &str = "SELECT relname::text AS relation, attname::text AS name, \
+    format_type(atttypid, NULL) AS kind FROM pg_class JOIN pg_attribute ON attrelid = pg_class.oid \
+    WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace AND attnum > 0 AND NOT attisdropped \
+    AND relname <> '__diesel_schema_migrations' ORDER BY relname::text COLLATE \"C\", attname::text COLLATE \"C\"";
+const SQLITE_COLUMNS: &str = "SELECT m.name AS relation, p.name AS name, lower(p.type) AS kind \
+    FROM sqlite_master m JOIN pragma_table_info(m.name) p WHERE m.type = 'table' AND m.name NOT GLOB 'sqlite_*' \
+    AND m.name <> '__diesel_schema_migrations' ORDER BY 1, 2";
+
+/// One of the two databases.
+pub(super) enum Side {
+    Postgres(Box<AsyncPgConnection>),
+    Sqlite(SqliteConnection),
+}
+
+#[derive(QueryableByName)]
+struct ColumnRow {
+    #[diesel(sql_type = Text)]
+    relation: String,
+    #[diesel(sql_type = Text)]
+    name: String,
+    #[diesel(sql_type = Text)]
+    kind: String,
+}
+
+#[derive(QueryableByName)]
+struct Line {
+    #[diesel(sql_type = Text)]
+    row: String,
+}
+
+#[derive(QueryableByName)]
+struct Answer {
+    #[diesel(sql_type = Bool)]
+    yes: bool,
+}
+
+impl Side {
+    pub(super) async fn open(url: &DatabaseUrl) -> StoreResult<Self> {
+        Ok(match url {
+            DatabaseUrl::Sqlite(path) => Self::Sqlite(sqlite::open(path, "")?),
+            DatabaseUrl::Postgres(url) => {
+                let postgres = Postgres::new(url, 1, audit::EntryKeys::none())?;
+                Self::Postgres(Box::new(postgres.connection().await?))
+            }
+        })
+    }
+
+    fn dialect(&self) -> Dialect {
+        match self {
+            Self::Postgres(_) => Dialect::Postgres,
+            Self::Sqlite(_) => Dialect::Sqlite,
+        }
+    }
+
+    /// Returns all tables in alphabetical order.
+    pub(super) async fn tables(&mut self) -> StoreResult<Vec<Table>> {
+        let rows: Vec<ColumnRow> = match self {
+            Self::Postgres(conn) => diesel_async::RunQueryDsl::load(sql_query(POSTGRES_COLUMNS), conn)
+                .await
+                .map_err(store_error)?,
+            Self::Sqlite(conn) => {
+                diesel::RunQueryDsl::load(sql_query(SQLITE_COLUMNS), conn).map_err(store_error)?
+            }
+        };
+        let mut tables: Vec<Table> = Vec::new();
+        for ColumnRow { relation, name, kind } in rows {
+            let column = Column { name, kind: Kind::of(&kind)? };
+            match tables.last_mut().filter(|table| table.name == relation) {
+                Some(table) => table.columns.push(column),
+                None => tables.push(Table { name: relation, columns: vec![column] }),
+            }
+        }
+        Ok(tables)
+    }
+
+    /// Begins a transaction in which others can read but not change these tables.
+    pub(super) async fn begin(&mut self, tables: &[Table]) -> StoreResult<()> {
+        match self {
+            Self::Postgres(conn) => {
+                let names: Vec<_> = tables.iter().map(|table| quoted(&table.name)).collect();
+                for statement in [
+                    "BEGIN ISOLATION LEVEL REPEATABLE READ",
+                    "SET LOCAL statement_timeout = 0",
+                    "SET LOCAL idle_in_transaction_session_timeout = 0",
+                    &format!("LOCK TABLE {} IN EXCLUSIVE MODE", names.join(", ")),
+                ] {
+                    conn.batch_execute(statement).await.map_err(store_error)?;
+                }
+                Ok(())
+            }
+            Self::Sqlite(conn) => conn.batch_execute("BEGIN IMMEDIATE").map_err(store_error),
+        }
+    }
+
+    pub(super) async fn commit(&mut self) -> StoreResult<()> {
+        match self {
+            // Without statistics, the first queries would be planned badly.
+            Self::Postgres(conn) => {
+                conn.batch_execute("COMMIT").await.map_err(store_error)?;
+                conn.batch_execute("ANALYZE").await.map_err(store_error)
+            }
+            Self::Sqlite(conn) => conn.batch_execute("COMMIT; ANALYZE").map_err(store_error),
+        }
+    }
+
+    pub(super) async fn has_rows(&mut self, table: &Table) -> StoreResult<bool> {
+        let query = sql_query(format!("SELECT EXISTS (SELECT 1 FROM {}) AS yes", quoted(&table.name)));
+        let answer: Answer = match self {
+            Self::Postgres(conn) => {
+                diesel_async::RunQueryDsl::get_result(query, conn).await.map_err(store_error)?
+            }
+            Self::Sqlite(conn) => diesel::RunQueryDsl::get_result(query, conn).map_err(store_error)?,
+        };
+        Ok(answer.yes)
+    }
+
+    /// Inserts rows.
+    pub(super) async fn insert(&mut self, table: &Table, mut rows: Vec<Row>) -> StoreResult<()> {
+        for row in &mut rows {
+            for (column, value) in table.columns.iter().zip(row) {
+                if let Some(text) = value {
+                    *text = column.kind.canonical(text)?.into_owned();
+                }
+            }
+        }
+        let rows = serde_json::to_string(&rows).map_err(|error| corrupt("row", error))?;
+        let statement = sql_query(table.insert(self.dialect())).bind::<Text, _>(rows);
+        match self {
+            Self::Postgres(conn) => diesel_async::RunQueryDsl::execute(statement, conn).await,
+            Self::Sqlite(conn) => diesel::RunQueryDsl::execute(statement, conn),
+        }
+        .map_err(store_error)?;
+        Ok(())
+    }
+
+    /// Calls a function with all rows of a table, a few at a time. `failed` makes the errors of this database.
+    pub(super) async fn each_batch(
+        &mut self,
+        table: &Table,
+        failed: fn(StoreError) -> CopyError,
+        mut with: impl AsyncFnMut(Vec<Row>) -> Result<(), CopyError>,
+    ) -> Result<(), CopyError> {
+        let select = table.select(self.dialect());
+        let broken = |error| failed(store_error(error));
+        match self {
+            Self::Postgres(conn) => {
+                let cursor = format!("DECLARE copied NO SCROLL CURSOR FOR {select}");
+                conn.batch_execute(&cursor).await.map_err(broken)?;
+                loop {
+                    let fetch = sql_query(format!("FETCH {BATCH} FROM copied"));
+                    let lines: Vec<Line> =
+                        diesel_async::RunQueryDsl::load(fetch, conn).await.map_err(broken)?;
+                    if lines.is_empty() {
+                        break;
+                    }
+                    with(read(lines).map_err(failed)?).await?;
+                }
+                conn.batch_execute("CLOSE copied").await.map_err(broken)
+            }
+            Self::Sqlite(conn) => {
+                let lines =
+                    diesel::RunQueryDsl::load_iter::<Line, DefaultLoadingMode>(sql_query(select), conn);
+                // After its end, the statement would start again.
+                let mut lines = lines.map_err(broken)?.fuse();
+                loop {
+                    let few = lines.by_ref().take(BATCH).collect::<Result<Vec<_>, _>>().map_err(broken)?;
+                    if few.is_empty() {
+                        return Ok(());
+                    }
+                    with(read(few).map_err(failed)?).await?;
+                }
+            }
+        }
+    }
+}
+
+fn read(lines: Vec<Line>) -> Result<Vec<Row>, StoreError> {
+    let row = |line: Line| serde_json::from_str(&line.row).map_err(|error| corrupt("row", error));
+    lines.into_iter().map(row).collect()
+}
