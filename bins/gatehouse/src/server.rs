@@ -26,6 +26,7 @@ use crate::{
     workers::{
         deliveries::{Deliveries, Webhooks},
         sealer::SealWorker,
+        statistics,
     },
 };
 use crate::{
@@ -158,7 +159,7 @@ struct BackgroundWork {
     sealer: Option<(Arc<SealWorker>, JoinHandle<()>)>,
     deliveries: Arc<Deliveries>,
     delivering: JoinHandle<()>,
-    /// The worker for SSO connections.
+    /// The worker for SSO connections, and the one for statistics.
     caring: Option<JoinHandle<()>>,
     role: Role,
 }
@@ -178,8 +179,11 @@ impl BackgroundWork {
             if role.works() { Box::pin(at_work.run()).await } else { at_work.notify().await }
         });
         let caring = if role.works() {
-            let caretaker = SamlWorker::new(own()?, Arc::clone(&chores.env), site.clone());
-            Some(tokio::spawn(async move { caretaker.run().await }))
+            let store = own()?;
+            let caretaker = SamlWorker::new(Arc::clone(&store), Arc::clone(&chores.env), site.clone());
+            Some(tokio::spawn(async move {
+                tokio::join!(caretaker.run(), statistics::keep(store));
+            }))
         } else {
             None
         };

@@ -35,6 +35,7 @@ mod sessions;
 mod shards;
 mod sqlite;
 mod sqlite_conn;
+mod statistics;
 mod stepup;
 mod store;
 #[cfg(feature = "testing")]

@@ -4,3 +4,4 @@ pub(crate) mod deliveries;
 pub(crate) mod domains;
 pub(crate) mod saml;
 pub(crate) mod sealer;
+pub(crate) mod statistics;

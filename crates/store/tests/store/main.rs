@@ -15,6 +15,7 @@ mod people;
 mod saml;
 mod scim_refusals;
 mod sign_in;
+mod statistics;
 mod support;
 mod unaudited;
 mod webhooks;

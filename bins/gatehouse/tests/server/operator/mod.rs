@@ -10,6 +10,7 @@ mod listings;
 mod manual;
 mod overload;
 mod roles;
+mod statistics;
 mod tls;
 mod traces;
 

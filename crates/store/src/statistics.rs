@@ -1,0 +1,38 @@
+//! Keeps the planner's statistics of tables that grow quickly on PostgreSQL.
+//!
+//! Before a table was analyzed, its indexes look alike to the planner, and it keeps the plan that it made then. Autovacuum
+//! comes a minute later. SQLite has statistics since its migrations.
+
+use diesel::{QueryableByName, sql_query, sql_types::Text};
+use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
+use kernel::StoreResult;
+
+use crate::{Across, conn::Conn, error::store_error};
+
+/// Tables of this role that were changed at least 50 times, as autovacuum waits for, and have three times the rows that
+/// they had when they were last analyzed. A large table grows slowly, so autovacuum is in time for it.
+const GROWN: &str = "SELECT quote_ident(grown.relname) AS name FROM pg_stat_user_tables AS grown JOIN pg_class ON oid = relid \
+    WHERE schemaname = current_schema() AND n_mod_since_analyze >= 50 AND n_mod_since_analyze > 2 * reltuples \
+    AND pg_has_role(relowner, 'USAGE') ORDER BY 1";
+
+#[derive(QueryableByName)]
+struct Name {
+    #[diesel(sql_type = Text)]
+    name: String,
+}
+
+impl Across {
+    /// Analyzes tables that have grown much since they were last analyzed, and returns their names. Skips tables of which
+    /// the role is not the owner.
+    pub async fn analyze_grown_tables(&mut self) -> StoreResult<Vec<String>> {
+        let Conn::Postgres(pg) = &mut self.conn else { return Ok(Vec::new()) };
+        let conn = &mut *pg.object;
+        let grown: Vec<Name> = sql_query(GROWN).load(conn).await.map_err(store_error)?;
+        let mut analyzed = Vec::new();
+        for Name { name } in grown {
+            conn.batch_execute(&format!("ANALYZE {name}")).await.map_err(store_error)?;
+            analyzed.push(name);
+        }
+        Ok(analyzed)
+    }
+}

@@ -1,0 +1,64 @@
+//! Statistics of tables that grow quickly.
+
+use std::time::{Duration, Instant};
+
+use diesel::{QueryableByName, sql_types::Text};
+use diesel_async::{AsyncConnection, AsyncPgConnection, RunQueryDsl};
+use store::{
+    Across,
+    testing::{Kind, TestDatabase},
+};
+
+use crate::support::world;
+
+const FILL: &str = "INSERT INTO users (tenant_id, id, user_name, user_name_key, active, role, attributes, created_at, \
+    updated_at, folded, has_groups, break_glass) SELECT 't', 'usr_' || value, value, value, TRUE, 'MEMBER', '{}', \
+    now(), now(), '{}', FALSE, FALSE FROM generate_series(1, 2000) AS value";
+
+#[derive(QueryableByName)]
+struct Line {
+    #[diesel(sql_type = Text, column_name = "QUERY PLAN")]
+    text: String,
+}
+
+async fn plan(url: &str) -> String {
+    let mut conn = AsyncPgConnection::establish(url).await.unwrap();
+    let query = "EXPLAIN SELECT * FROM users WHERE tenant_id = 't' AND id = 'usr_7' AND deleted_at IS NULL";
+    let lines: Vec<Line> = diesel::sql_query(query).load(&mut conn).await.unwrap();
+    lines.into_iter().map(|line| line.text).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tables_are_analyzed_when_they_have_grown() {
+    let world = world(Kind::Postgres).await;
+    let analyze = async || {
+        let look = async |across: &mut Across| across.analyze_grown_tables().await;
+        world.store.across(look).await.unwrap()
+    };
+    assert_eq!(analyze().await, [""; 0], "nothing has grown");
+    if TestDatabase::is_distributed() {
+        // The rows are on the workers, and their autovacuum analyzes them.
+        return;
+    }
+    world.raw(FILL).await;
+    // PostgreSQL counts changes with a delay.
+    let start = Instant::now();
+    let mut analyzed = analyze().await;
+    while analyzed.is_empty() {
+        assert!(start.elapsed() < Duration::from_secs(20), "the table was not analyzed");
+        tokio::task::yield_now().await;
+        analyzed = analyze().await;
+    }
+    assert_eq!(analyzed, ["users"]);
+    let plan = plan(world.postgres()).await;
+    // Without statistics it would be an index on something else, and a filter.
+    assert!(plan.contains("Index Cond: ((tenant_id = 't'::text) AND (id = 'usr_7'::text))"), "{plan}");
+    assert_eq!(analyze().await, [""; 0], "it has not grown since");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sqlite_has_statistics_from_the_start() {
+    let world = world(Kind::Sqlite).await;
+    let look = async |across: &mut Across| across.analyze_grown_tables().await;
+    assert_eq!(world.store.across(look).await.unwrap(), [""; 0]);
+}
