@@ -28,7 +28,7 @@ const PEOPLE: usize = 300;
 const SAMPLES: usize = 500;
 /// Background requests per second.
 const OTHERS: f64 = 400.0;
-const PASSWORD: &str = "a password that is long enough";
+pub(crate) const PASSWORD: &str = "a password that is long enough";
 /// Hashes to compute for measuring the cost of one.
 const HASHES: usize = 100;
 
@@ -262,7 +262,7 @@ impl AuthSite {
     }
 }
 
-fn with_cookies(path: &str, cookies: &str) -> Vec<u8> {
+pub(crate) fn with_cookies(path: &str, cookies: &str) -> Vec<u8> {
     let mut bytes = request("GET", path, "", "");
     bytes.truncate(bytes.len() - 2);
     bytes.extend_from_slice(format!("Cookie: {cookies}\r\n\r\n").as_bytes());

@@ -12,6 +12,7 @@ mod audit_reads;
 mod auth;
 mod cpu;
 mod load;
+mod nodes;
 mod overload;
 mod path;
 mod peer;
@@ -69,6 +70,8 @@ enum Command {
         /// An older build of the server, measured in the same run
         program: Option<String>,
     },
+    /// Measure creates on a distributed database with one, two and three workers. Needs the Citus extension
+    Nodes,
     /// Measure the server at three times its capacity
     Overload,
     /// Measure lookups, lists and changes with 100,000 users
@@ -97,6 +100,7 @@ fn run(command: &Command) -> Result<()> {
         Command::Audit { part } => audit::run(part.as_deref()),
         Command::Webhooks { part, program } => webhooks::run(part.as_deref(), program.as_deref()),
         Command::Policies { program } => policies::run(program.as_deref()),
+        Command::Nodes => nodes::run(),
         Command::Overload => overload::run(),
         Command::Scim { rows } => scim::run(&words(rows)),
     }
@@ -130,6 +134,7 @@ mod tests {
             "webhooks bad program",
             "policies",
             "policies program",
+            "nodes",
             "overload",
             "scim",
             "scim sqlite",

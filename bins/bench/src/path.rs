@@ -1,15 +1,19 @@
 //! `cargo xtask bench path`: cost of single requests, compared to their floors.
 
-use std::{process::Command, time::Duration};
+use std::{
+    process::Command,
+    time::{Duration, Instant},
+};
 
 use xtask::{
-    cluster::{Cluster, Durability},
-    server::Server,
+    cluster::{Cluster, Durability, psql},
+    server::{CHEAP, Server, person},
     sh::{self, Result, cargo},
     system,
 };
 
 use crate::{
+    auth::{PASSWORD, email, sign_in, with_cookies},
     cpu, load,
     pgbench::{Pgbench, fsyncs},
     site::{Site, get, request, sql},
@@ -38,9 +42,9 @@ pub(crate) fn run(rows: &[&str]) -> Result<()> {
     let bin = system::postgres_bin()?;
     let pgbench = Pgbench { program: bin.join("pgbench"), url: cluster.url(), folder: folder.clone() };
     pgbench.prepare()?;
-    // Do what autovacuum does in the first minute of a new table. Otherwise plans made for the empty table stay, and
-    // some of them read all rows of the tenant.
-    sql(&cluster, "ANALYZE")?;
+    await_statistics(&cluster)?;
+    person(&program, &postgres, CHEAP, "bench", &email(0), PASSWORD)?;
+    let cookies = cookies(&on_postgres)?;
     let mut floor = Command::new(release.join("examples/floor"));
     floor.arg(&postgres).arg(folder.join("bench.db")).arg(&on_postgres.tenant);
     let floor_postgres = Server::start(&mut floor)?;
@@ -99,6 +103,17 @@ pub(crate) fn run(rows: &[&str]) -> Result<()> {
         probe("08 create (PostgreSQL)", &mut table, &on_postgres.server, database, 16, 201, &|n| {
             on_postgres.create(n)
         })?;
+        probe("12 actix, two selects (PostgreSQL)", &mut table, &floor_postgres, database, 16, 200, &|n| {
+            get(&format!("/postgres/two/{}", on_postgres.user(n)), "")
+        })?;
+        for (name, path) in [
+            ("13 GET /api/me (PostgreSQL)", "/api/me"),
+            ("14 GET /api/me/sessions (PostgreSQL)", "/api/me/sessions"),
+        ] {
+            probe(name, &mut table, &on_postgres.server, database, 16, 200, &|_| {
+                with_cookies(path, &cookies)
+            })?;
+        }
         probe("09 actix, one select (SQLite)", &mut table, &floor_sqlite, None, 16, 200, &|n| {
             get(&format!("/sqlite/{}", on_sqlite.user(n)), "")
         })?;
@@ -113,12 +128,35 @@ pub(crate) fn run(rows: &[&str]) -> Result<()> {
     Ok(())
 }
 
+/// Waits until the server has analyzed its new tables. Until then, plans made for the empty tables stay, and some of them
+/// read all rows of the tenant.
+fn await_statistics(cluster: &Cluster) -> Result<()> {
+    let start = Instant::now();
+    let analyzed = "SELECT last_analyze IS NOT NULL FROM pg_stat_user_tables WHERE relname = 'users'";
+    while psql(&cluster.url(), &[analyzed])? != "t" {
+        if start.elapsed() > Duration::from_secs(30) {
+            return Err("the server did not analyze its tables".into());
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    Ok(())
+}
+
+/// Signs in and returns the cookies.
+fn cookies(site: &Site) -> Result<String> {
+    let answer = load::exchange(site.server.address, &sign_in(&email(0), PASSWORD, 0))?;
+    if answer.status == 200 { Ok(answer.cookies) } else { Err(answer.text()) }
+}
+
 /// Prints the target ratios, each as the median of the ratios within a round.
 fn bars(table: &Table) -> String {
     let ratio = |over, under| ratio(table, over, under);
     let of = |name, get| column_median(table, name, get);
     let lines = [
         format!("get by id / one select (PostgreSQL): {:.2} (bar 0.45)", ratio("03", "02")),
+        format!("get by id / two selects (PostgreSQL): {:.2} (bar 0.60)", ratio("03", "12")),
+        format!("GET /api/me / two selects (PostgreSQL): {:.2} (bar 0.60)", ratio("13", "12")),
+        format!("GET /api/me/sessions / two selects (PostgreSQL): {:.2} (bar 0.60)", ratio("14", "12")),
         format!("get by id, our CPU: {:.0} µs (bar 70)", of("03", |row| &row.server_micros)),
         format!("get by id, p99: {:.1} ms (bar 10)", of("03", |row| &row.p99)),
         format!("create / pgbench of the same statements: {:.2} (bar 0.65)", ratio("08", "07")),

@@ -78,11 +78,16 @@ impl Site {
     }
 
     pub(crate) fn create_named(&self, name: &str) -> Vec<u8> {
-        let body = format!(
-            r#"{{"schemas":["urn:ietf:params:scim:schemas:core:2.0:User"],"userName":"{name}@example.com","externalId":"{name}","name":{{"givenName":"Ada","familyName":"Lovelace"}},"emails":[{{"value":"{name}@example.com","type":"work","primary": true}},{{"value":"{name}@home.example","type":"home"}}],"active":true}}"#
-        );
-        request("POST", "/api/scim/v2/Users", &self.token, &body)
+        create_named(name, &self.token)
     }
+}
+
+/// Builds the request that creates a user with this name.
+pub(crate) fn create_named(name: &str, token: &str) -> Vec<u8> {
+    let body = format!(
+        r#"{{"schemas":["urn:ietf:params:scim:schemas:core:2.0:User"],"userName":"{name}@example.com","externalId":"{name}","name":{{"givenName":"Ada","familyName":"Lovelace"}},"emails":[{{"value":"{name}@example.com","type":"work","primary": true}},{{"value":"{name}@home.example","type":"home"}}],"active":true}}"#
+    );
+    request("POST", "/api/scim/v2/Users", token, &body)
 }
 
 pub(crate) fn get(path: &str, token: &str) -> Vec<u8> {

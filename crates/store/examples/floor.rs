@@ -1,5 +1,5 @@
-//! Baselines that the server is compared with: actix handlers that do nothing, run one prepared select, or run one
-//! insert with its commit. `cargo xtask bench path` starts it; it serves until it is stopped.
+//! Baselines that the server is compared with: actix handlers that do nothing, run one or two prepared selects, or run
+//! one insert with its commit. `cargo xtask bench path` starts it; it serves until it is stopped.
 //!
 //! `floor POSTGRES_URL SQLITE_PATH TENANT`
 #![expect(missing_docs, reason = "a measuring instrument")]
@@ -23,6 +23,13 @@ diesel::table! {
         id -> Text,
         user_name -> Text,
         user_name_key -> Text,
+    }
+}
+
+diesel::table! {
+    tenants (id) {
+        id -> Text,
+        slug -> Text,
     }
 }
 
@@ -54,6 +61,17 @@ async fn postgres_select(floor: web::Data<Floor>, id: web::Path<String>) -> Resu
     let query = users::table.find((&floor.tenant, &*id)).select((users::user_name, users::user_name_key));
     let (name, key): (String, String) = query.first(&mut conn).await.map_err(Error::other)?;
     Ok(format!("{name}{key}"))
+}
+
+/// As a server must ask who calls before it looks for what.
+#[get("/postgres/two/{id}")]
+async fn postgres_selects(floor: web::Data<Floor>, id: web::Path<String>) -> Result<String, Error> {
+    let mut conn = floor.postgres.get().await.map_err(Error::other)?;
+    let query = tenants::table.find(&floor.tenant).select(tenants::slug);
+    let slug: String = query.first(&mut conn).await.map_err(Error::other)?;
+    let query = users::table.find((&floor.tenant, &*id)).select((users::user_name, users::user_name_key));
+    let (name, key): (String, String) = query.first(&mut conn).await.map_err(Error::other)?;
+    Ok(format!("{slug}{name}{key}"))
 }
 
 #[get("/sqlite/{id}")]
@@ -96,6 +114,7 @@ async fn main() -> std::io::Result<()> {
         let app = App::new()
             .service(empty)
             .service(postgres_select)
+            .service(postgres_selects)
             .service(sqlite_select)
             .service(postgres_insert);
         match pools {
