@@ -9,11 +9,12 @@ use kernel::StoreResult;
 
 use crate::{Across, conn::Conn, error::store_error};
 
-/// Tables of this role that were changed at least 50 times, as autovacuum waits for, and have three times the rows that
-/// they had when they were last analyzed. A large table grows slowly, so autovacuum is in time for it.
+/// Tables of this role that have at least 50 rows, as many as autovacuum waits for, and three times the rows that they had
+/// when they were last analyzed. A large table grows slowly, so autovacuum is in time for it. So it is for queues, whose
+/// rows come and go.
 const GROWN: &str = "SELECT quote_ident(grown.relname) AS name FROM pg_stat_user_tables AS grown JOIN pg_class ON oid = relid \
-    WHERE schemaname = current_schema() AND n_mod_since_analyze >= 50 AND n_mod_since_analyze > 2 * reltuples \
-    AND pg_has_role(relowner, 'USAGE') ORDER BY 1";
+    WHERE schemaname = current_schema() AND n_live_tup BETWEEN 50 AND 1000000 AND n_live_tup > 3 * reltuples \
+    AND n_mod_since_analyze >= 50 AND pg_has_role(relowner, 'USAGE') ORDER BY 1";
 
 #[derive(QueryableByName)]
 struct Name {
@@ -30,7 +31,8 @@ impl Across {
         let grown: Vec<Name> = sql_query(GROWN).load(conn).await.map_err(store_error)?;
         let mut analyzed = Vec::new();
         for Name { name } in grown {
-            conn.batch_execute(&format!("ANALYZE {name}")).await.map_err(store_error)?;
+            // Waiting for the lock would cancel autovacuum.
+            conn.batch_execute(&format!("ANALYZE (SKIP_LOCKED) {name}")).await.map_err(store_error)?;
             analyzed.push(name);
         }
         Ok(analyzed)

@@ -54,6 +54,18 @@ async fn tables_are_analyzed_when_they_have_grown() {
     // Without statistics it would be an index on something else, and a filter.
     assert!(plan.contains("Index Cond: ((tenant_id = 't'::text) AND (id = 'usr_7'::text))"), "{plan}");
     assert_eq!(analyze().await, [""; 0], "it has not grown since");
+    // Changes that add no rows, as in a queue. A table that does grow shows when they have been counted.
+    world.raw("UPDATE users SET updated_at = now()").await;
+    world.raw("UPDATE users SET updated_at = now()").await;
+    world.raw("INSERT INTO attempts SELECT value::text::bytea, '[]', now() FROM generate_series(1, 100) AS value").await;
+    let start = Instant::now();
+    let mut analyzed = analyze().await;
+    while analyzed.is_empty() {
+        assert!(start.elapsed() < Duration::from_secs(20), "the other table was not analyzed");
+        tokio::task::yield_now().await;
+        analyzed = analyze().await;
+    }
+    assert_eq!(analyzed, ["attempts"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

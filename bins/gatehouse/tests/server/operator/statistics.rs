@@ -28,7 +28,7 @@ fn worker_analyzes_tables_that_have_grown() {
             Command::new("psql").args(["-qAt", "-c", query, &process.database_url()]).output().unwrap();
         String::from_utf8(output.stdout).unwrap().trim() == "2"
     };
-    until("tables are analyzed", Duration::from_secs(60), analyzed);
+    until("tables are analyzed", Duration::from_mins(1), analyzed);
     until("it is logged", Duration::from_secs(5), || {
         server
             .log()
