@@ -16,6 +16,7 @@ use crate::{
     api::{
         auth::Auth,
         documents::Documents,
+        frequent_routes,
         openapi::document,
         routes,
         saml::{Saml, SamlWorker},
@@ -96,7 +97,9 @@ pub fn bind(settings: &Settings, parts: ServerParts) -> io::Result<BoundServer> 
     let served = site.clone();
     let configure = move |config: &mut ServiceConfig| {
         config.app_data(served.clone()).app_data(ProblemPage(pages::problem_page));
-        routes(&mut utoipa_actix_web::service_config::ServiceConfig::new(config));
+        let mut operations = utoipa_actix_web::service_config::ServiceConfig::new(config);
+        frequent_routes(&mut operations);
+        routes(&mut operations);
         pages::routes(config);
     };
     let server = listener.server(Service {

@@ -27,7 +27,7 @@ pub(crate) use self::{
 };
 pub use self::{documents::events, openapi::document};
 
-/// Registers every operation of the API.
+/// Registers every operation of the API, in the order of the API reference.
 pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
     config
         .configure(developers::routes)
@@ -37,4 +37,10 @@ pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
         .configure(people::routes)
         .configure(settings::routes)
         .configure(scim::routes);
+}
+
+/// Registers the operations that get most requests. actix compares a path with one pattern after the other, so these are
+/// compared first.
+pub(crate) fn frequent_routes(config: &mut ServiceConfig<'_>) {
+    config.configure(scim::routes).configure(me::routes);
 }
