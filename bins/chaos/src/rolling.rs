@@ -74,7 +74,7 @@ impl Setup {
     fn start(&self, program: &Path, role: &str, address: Option<SocketAddr>) -> Result<Server> {
         let log = std::fs::File::options().create(true).append(true).open(self.folder.join("log"));
         let mut command = serve(program, &self.cluster.url(), &self.folder);
-        command.env("GATEHOUSE_ROLE", role).env("GATEHOUSE_DRAIN_SECONDS", "1");
+        command.env("GATEHOUSE_ROLE", role).env("GATEHOUSE_DRAIN_SECONDS", "2");
         command.env("GATEHOUSE_TRUSTED_PROXIES", "127.0.0.1").env("GATEHOUSE_LOG_LEVEL", "warn");
         if let Some(address) = address {
             command.env("GATEHOUSE_BIND", address.to_string());
@@ -136,10 +136,8 @@ impl Setup {
         let address = self.servers.get(number).ok_or("no such server")?.address;
         until(Duration::from_secs(10), "the server gets no requests", || {
             let answer = Client::new(address).send("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
-            let created = |text: &str| {
-                text.lines().any(|line| line.contains("status=\"201\"") || line.contains("status=\"2xx\""))
-            };
-            Ok(answer.is_ok_and(|(status, text)| status == 200 && created(&text)))
+            let created = |line: &str| line.contains("status=\"201\"") && !line.ends_with(" 0");
+            Ok(answer.is_ok_and(|(status, text)| status == 200 && text.lines().any(created)))
         })
     }
 
