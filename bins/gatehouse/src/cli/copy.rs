@@ -1,21 +1,24 @@
 //! `gatehouse copy`
 
-use std::{fs::OpenOptions, os::unix::fs::OpenOptionsExt};
+use std::{fs::OpenOptions, io::ErrorKind, os::unix::fs::OpenOptionsExt, path::Path, time::Duration};
 
 use clap::Args;
 use serde_json::json;
 use store::{Copied, DatabaseUrl};
-use tokio::signal::unix::{SignalKind, signal};
-
-use super::{
-    operator::make_data_dir,
-    report::{Report, Result},
+use tokio::{
+    signal::unix::{SignalKind, signal},
+    time::interval,
 };
+
+use super::report::{Report, Result};
 use crate::config::Settings;
+
+/// How often a held source is checked.
+const CHECKS: Duration = Duration::from_secs(1);
 
 #[derive(Args)]
 pub(crate) struct Command {
-    /// Database to copy to: sqlite:PATH or postgres://…. Must be empty. An environment variable hides its password
+    /// Database to copy to: sqlite:PATH or postgres://…. Must be empty. TARGET_DATABASE_URL keeps its password off the command line
     #[arg(long, value_name = "URL", env = "TARGET_DATABASE_URL", hide_env_values = true)]
     to: String,
     /// After the copy, keep refusing changes to the source until Ctrl-C or SIGTERM
@@ -25,22 +28,37 @@ pub(crate) struct Command {
 
 pub(crate) async fn run(command: &Command, settings: &Settings) -> Result<Report> {
     let to: DatabaseUrl = command.to.parse().map_err(|error| format!("--to: {error}"))?;
-    make_data_dir(settings)?;
     if let DatabaseUrl::Sqlite(path) = &to {
-        // Only for the owner. An existing file stays, and is refused unless it is an empty database.
-        let _exists = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+        create_private(path).map_err(|error| format!("{}: {error}", path.display()))?;
     }
-    let copied = store::copy(&settings.database_url, &to).await?;
+    let mut copied = store::copy(&settings.database_url, &to).await?;
     if command.hold {
-        let (mut interrupted, mut terminated) =
-            (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
-        eprintln!("The copy is complete. The source refuses changes until Ctrl-C or SIGTERM.");
-        tokio::select! {
-            _ = interrupted.recv() => {}
-            _ = terminated.recv() => {}
-        }
+        hold(&mut copied).await?;
     }
     Ok(report(&copied))
+}
+
+/// Creates a file that only its owner can read. An existing one stays, and is refused later unless it is empty.
+fn create_private(path: &Path) -> std::io::Result<()> {
+    match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        other => other.map(|_| ()),
+    }
+}
+
+async fn hold(copied: &mut Copied) -> Result<()> {
+    let (mut interrupted, mut terminated) =
+        (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+    eprintln!("The copy is complete. The source refuses changes until Ctrl-C or SIGTERM.");
+    let mut checks = interval(CHECKS);
+    loop {
+        tokio::select! {
+            _ = interrupted.recv() => break,
+            _ = terminated.recv() => break,
+            _ = checks.tick() => copied.still_holds().await?,
+        }
+    }
+    Ok(copied.still_holds().await?)
 }
 
 fn report(copied: &Copied) -> Report {

@@ -13,7 +13,7 @@ use kernel::StoreError;
 use self::{digest::Digest, side::Side, tables::Row};
 use crate::{DatabaseUrl, Store};
 
-/// Why a database was not copied. Nothing is left in the target but its schema.
+/// Why a database was not copied. Nothing is left in the target but its schema, unless its answer to the commit was lost.
 #[derive(Debug, thiserror::Error)]
 pub enum CopyError {
     /// The source is an SQLite file that does not exist.
@@ -34,6 +34,9 @@ pub enum CopyError {
     /// After the copy, the rows of a table differ.
     #[error("the rows of table {0} differ after the copy, so it was undone")]
     Differs(String),
+    /// The source has accepted changes since the copy.
+    #[error("the source may have accepted changes since the copy: do not use the copy, start again ({0})")]
+    Released(#[source] StoreError),
     /// The source failed.
     #[error("the source: {0}")]
     Source(#[source] StoreError),
@@ -58,7 +61,15 @@ pub struct CopiedTable {
 pub struct Copied {
     /// All tables in alphabetical order.
     pub tables: Vec<CopiedTable>,
-    _source: Side,
+    source: Side,
+}
+
+impl Copied {
+    /// Checks that the source still refuses changes: a lost connection ends its locks. Must be called every few
+    /// minutes, because after ten without a call the source assumes that this program is gone.
+    pub async fn still_holds(&mut self) -> Result<(), CopyError> {
+        self.source.check().await.map_err(CopyError::Released)
+    }
 }
 
 /// Copies all rows to an empty database, which is migrated first. Nothing else may use the target meanwhile.
@@ -69,10 +80,12 @@ pub async fn copy(from: &DatabaseUrl, to: &DatabaseUrl) -> Result<Copied, CopyEr
     if !from.may_exist() {
         return Err(CopyError::Missing);
     }
-    if open(from).map_err(CopyError::Source)?.is_behind().await.map_err(CopyError::Source)? {
+    if Side::is_behind(from).await.map_err(CopyError::Source)? {
         return Err(CopyError::Behind);
     }
-    open(to).map_err(CopyError::Target)?.migrate().await.map_err(CopyError::Target)?;
+    // Before a database that is not the right one is migrated.
+    refuse_rows(to).await?;
+    migrate(to).await.map_err(CopyError::Target)?;
     let mut source = Side::open(from).await.map_err(CopyError::Source)?;
     let mut target = Side::open(to).await.map_err(CopyError::Target)?;
     let tables = source.tables().await.map_err(CopyError::Source)?;
@@ -82,11 +95,7 @@ pub async fn copy(from: &DatabaseUrl, to: &DatabaseUrl) -> Result<Copied, CopyEr
     }
     source.begin(&tables).await.map_err(CopyError::Source)?;
     target.begin(&tables).await.map_err(CopyError::Target)?;
-    for table in &tables {
-        if target.has_rows(table).await.map_err(CopyError::Target)? {
-            return Err(CopyError::NotEmpty(table.name.clone()));
-        }
-    }
+    target.refuse_rows(&tables).await?;
     let mut copied = Vec::new();
     for table in tables::referenced_first(&tables) {
         let mut before = Digest::default();
@@ -97,7 +106,10 @@ pub async fn copy(from: &DatabaseUrl, to: &DatabaseUrl) -> Result<Copied, CopyEr
             })
             .await?;
         let mut after = Digest::default();
-        let add = async |rows: Vec<Row>| after.add(table, &rows).map_err(CopyError::Target);
+        let add = async |rows: Vec<Row>| {
+            source.check().await.map_err(CopyError::Source)?;
+            after.add(table, &rows).map_err(CopyError::Target)
+        };
         target.each_batch(table, CopyError::Target, add).await?;
         if before != after {
             return Err(CopyError::Differs(table.name.clone()));
@@ -107,9 +119,19 @@ pub async fn copy(from: &DatabaseUrl, to: &DatabaseUrl) -> Result<Copied, CopyEr
     }
     target.commit().await.map_err(CopyError::Target)?;
     copied.sort_by(|one, other| one.name.cmp(&other.name));
-    Ok(Copied { tables: copied, _source: source })
+    Ok(Copied { tables: copied, source })
 }
 
-fn open(url: &DatabaseUrl) -> Result<Store, StoreError> {
-    Store::open(url, 1, EntryKeys::none())
+async fn refuse_rows(url: &DatabaseUrl) -> Result<(), CopyError> {
+    if !url.may_exist() {
+        return Ok(());
+    }
+    let mut side = Side::open(url).await.map_err(CopyError::Target)?;
+    let tables = side.tables().await.map_err(CopyError::Target)?;
+    side.refuse_rows(&tables).await
+}
+
+async fn migrate(url: &DatabaseUrl) -> Result<(), StoreError> {
+    Store::open(url, 1, EntryKeys::none())?.migrate().await?;
+    Ok(())
 }

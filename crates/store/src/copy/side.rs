@@ -18,12 +18,17 @@ use crate::{
     DatabaseUrl,
     dialect::Dialect,
     error::{corrupt, store_error},
+    migrate,
     postgres::Postgres,
     sqlite,
 };
 
 /// Rows that are held in memory.
 const BATCH: usize = 500;
+
+/// After this many milliseconds without a statement, PostgreSQL ends the transaction. Longer than it takes to analyze the
+/// tables of the other side.
+const ABANDONED: u32 = 600_000;
 
 /// The columns of all tables but that of the migrations.
 const POSTGRES_COLUMNS: &str = "SELECT relname::text AS relation, attname::text AS name, \
@@ -73,6 +78,14 @@ impl Side {
         })
     }
 
+    /// Returns whether migrations are pending.
+    pub(super) async fn is_behind(url: &DatabaseUrl) -> StoreResult<bool> {
+        match Self::open(url).await? {
+            Self::Postgres(conn) => migrate::postgres_is_behind(*conn).await,
+            Self::Sqlite(mut conn) => migrate::sqlite_is_behind(&mut conn),
+        }
+    }
+
     fn dialect(&self) -> Dialect {
         match self {
             Self::Postgres(_) => Dialect::Postgres,
@@ -105,11 +118,13 @@ impl Side {
     pub(super) async fn begin(&mut self, tables: &[Table]) -> StoreResult<()> {
         match self {
             Self::Postgres(conn) => {
-                let names: Vec<_> = tables.iter().map(|table| quoted(&table.name)).collect();
+                // In the order in which a unit of work locks them: its audit entries are last.
+                let names: Vec<_> = tables.iter().rev().map(|table| quoted(&table.name)).collect();
                 for statement in [
                     "BEGIN ISOLATION LEVEL REPEATABLE READ",
                     "SET LOCAL statement_timeout = 0",
-                    "SET LOCAL idle_in_transaction_session_timeout = 0",
+                    // If this machine dies, the locks end.
+                    &format!("SET LOCAL idle_in_transaction_session_timeout = {ABANDONED}"),
                     &format!("LOCK TABLE {} IN EXCLUSIVE MODE", names.join(", ")),
                 ] {
                     conn.batch_execute(statement).await.map_err(store_error)?;
@@ -120,19 +135,42 @@ impl Side {
         }
     }
 
+    /// Returns an error if the transaction has ended.
+    pub(super) async fn check(&mut self) -> StoreResult<()> {
+        match self {
+            Self::Postgres(conn) => conn.batch_execute("SELECT 1").await.map_err(store_error),
+            Self::Sqlite(_) => Ok(()),
+        }
+    }
+
     pub(super) async fn commit(&mut self) -> StoreResult<()> {
         match self {
-            // Without statistics, the first queries would be planned badly.
             Self::Postgres(conn) => {
                 conn.batch_execute("COMMIT").await.map_err(store_error)?;
-                conn.batch_execute("ANALYZE").await.map_err(store_error)
+                // Without statistics, the first queries would be planned badly. Autovacuum comes in a minute.
+                for statement in ["SET statement_timeout = 0", "ANALYZE"] {
+                    if let Err(error) = conn.batch_execute(statement).await {
+                        tracing::warn!(%error, "the tables could not be analyzed");
+                    }
+                }
+                Ok(())
             }
             // SQLite has those of the migrations, which suit large tenants.
             Self::Sqlite(conn) => conn.batch_execute("COMMIT").map_err(store_error),
         }
     }
 
-    pub(super) async fn has_rows(&mut self, table: &Table) -> StoreResult<bool> {
+    /// Returns an error if one of these tables has rows.
+    pub(super) async fn refuse_rows(&mut self, tables: &[Table]) -> Result<(), CopyError> {
+        for table in tables {
+            if self.has_rows(table).await.map_err(CopyError::Target)? {
+                return Err(CopyError::NotEmpty(table.name.clone()));
+            }
+        }
+        Ok(())
+    }
+
+    async fn has_rows(&mut self, table: &Table) -> StoreResult<bool> {
         let query = sql_query(format!("SELECT EXISTS (SELECT 1 FROM {}) AS yes", quoted(&table.name)));
         let answer: Answer = match self {
             Self::Postgres(conn) => {
