@@ -11,7 +11,7 @@ use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
 use kernel::{StoreError, StoreResult};
 
 use super::{
-    CopyError,
+    error::CopyError,
     tables::{Column, Kind, Row, Table, quoted},
 };
 use crate::{
