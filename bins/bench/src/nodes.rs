@@ -9,8 +9,8 @@ use std::{
 };
 
 use xtask::{
-    citus::Nodes,
-    cluster::{Durability, psql},
+    citus::{Nodes, placement},
+    cluster::Durability,
     server::{Server, gatehouse, member, serve},
     sh::{self, Result, cargo},
     system,
@@ -111,9 +111,7 @@ fn tokens(program: &Path, url: &str, nodes: &Nodes) -> Result<Vec<String>> {
     for number in 0..256 {
         let slug = format!("bench-{number}");
         let made = gatehouse(program, url, &["tenant", "create", "--slug", &slug, "--name", "Bench"])?;
-        let shard = format!("get_shard_id_for_distribution_column('tenants', '{}')", member(&made, "id")?);
-        let port = format!("SELECT nodeport FROM pg_dist_shard_placement WHERE shardid = {shard}");
-        let port = psql(url, &[&port])?;
+        let (_, port) = placement(url, &member(&made, "id")?)?;
         let Some((_, wanted)) = left.iter_mut().find(|(at, wanted)| *at == port && *wanted > 0) else {
             continue;
         };

@@ -1,15 +1,13 @@
 //! `cargo xtask bench path`: cost of single requests, compared to their floors.
 
-use std::{
-    process::Command,
-    time::{Duration, Instant},
-};
+use std::{process::Command, time::Duration};
 
 use xtask::{
     cluster::{Cluster, Durability, psql},
     server::{CHEAP, Server, person},
     sh::{self, Result, cargo},
     system,
+    wait::until,
 };
 
 use crate::{
@@ -131,15 +129,9 @@ pub(crate) fn run(rows: &[&str]) -> Result<()> {
 /// Waits until the server has analyzed its new tables. Until then, plans made for the empty tables stay, and some of them
 /// read all rows of the tenant.
 fn await_statistics(cluster: &Cluster) -> Result<()> {
-    let start = Instant::now();
     let analyzed = "SELECT last_analyze IS NOT NULL FROM pg_stat_user_tables WHERE relname = 'users'";
-    while psql(&cluster.url(), &[analyzed])? != "t" {
-        if start.elapsed() > Duration::from_secs(30) {
-            return Err("the server did not analyze its tables".into());
-        }
-        std::thread::sleep(Duration::from_millis(100));
-    }
-    Ok(())
+    let is_analyzed = || Ok(psql(&cluster.url(), &[analyzed])? == "t");
+    until(Duration::from_secs(30), "the server did not analyze its tables", is_analyzed)
 }
 
 /// Signs in and returns the cookies.

@@ -1,18 +1,19 @@
 //! HAProxy with the configuration of the documentation.
 
 use std::{
-    net::{Ipv4Addr, SocketAddr},
+    net::SocketAddr,
     path::Path,
     process::{Child, Command},
     time::Duration,
 };
 
 use xtask::{
-    cluster::lasting_port,
+    server::lasting_address,
     sh::{self, Result},
+    wait::until,
 };
 
-use crate::{clients::Client, wait::until};
+use crate::clients::Client;
 
 /// The addresses in the documented configuration: of HAProxy and of the servers.
 const DOCUMENTED: [&str; 4] = ["127.0.0.1:8080", "127.0.0.1:8081", "127.0.0.1:8082", "127.0.0.1:8083"];
@@ -57,9 +58,4 @@ impl Drop for Balancer {
         let _gone = self.process.kill();
         let _ended = self.process.wait();
     }
-}
-
-/// Returns a free address that can be used again after a restart.
-pub(crate) fn lasting_address() -> Result<SocketAddr> {
-    Ok(SocketAddr::from((Ipv4Addr::LOCALHOST, lasting_port()?)))
 }

@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use xtask::server::member;
+use xtask::{server::member, sh, wait::until};
 
 /// Timeout of a request.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -130,6 +130,19 @@ impl Seen {
 
     pub(crate) fn count(&self) -> usize {
         self.created.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
+    /// Waits until this many more users were created.
+    pub(crate) fn progress(&self, more: usize) -> sh::Result<()> {
+        let before = self.count();
+        until(Duration::from_secs(30), "no user was created", || Ok(self.count() >= before + more))
+    }
+
+    /// Returns an error if an answer should not occur.
+    pub(crate) fn refuse_wrong(&self) -> sh::Result<()> {
+        let wrong = self.wrong.lock().unwrap_or_else(PoisonError::into_inner);
+        let error = |first| format!("{} wrong answers, the first {first}", wrong.len());
+        wrong.first().map_or(Ok(()), |first| Err(error(first)))
     }
 
     /// Creates users until stopped.

@@ -10,7 +10,6 @@ mod records;
 mod rolling;
 mod site;
 mod user_load;
-mod wait;
 mod webhooks;
 
 use std::{

@@ -8,16 +8,16 @@ use std::{
 };
 
 use xtask::{
-    citus::Nodes,
+    citus::{Nodes, placement},
     cluster::{Cluster, Durability, psql},
     server::{Server, gatehouse, member, serve},
     sh::{self, Result},
+    wait::until,
 };
 
 use crate::{
     clients::{Client, Seen, Stop},
     records::DatabaseRecords,
-    wait::until,
 };
 
 /// Number of kills of the second worker node.
@@ -128,8 +128,8 @@ impl Setup {
     /// Kills the second node under load. Its tenant gets 503, and the other one notices nothing.
     fn kill(&mut self, round: usize, tenants: &[Tenant]) -> Result<()> {
         let [healthy, dead] = tenants else { return Err("two tenants are needed".into()) };
-        progress(&healthy.seen, 20)?;
-        progress(&dead.seen, 20)?;
+        healthy.seen.progress(20)?;
+        dead.seen.progress(20)?;
         let before = (healthy.seen.count(), dead.seen.count(), dead.seen.refused.load(Ordering::Relaxed));
         let sealed = self.sealed(healthy)?;
         let killed = Instant::now();
@@ -152,7 +152,7 @@ impl Setup {
         }
         let restarted = Instant::now();
         self.victim()?.start_again()?;
-        progress(&dead.seen, 5)?;
+        dead.seen.progress(5)?;
         let back = restarted.elapsed();
         if back > RECOVERY {
             return Err(format!("the tenant was served again after {back:?}"));
@@ -176,11 +176,7 @@ impl Setup {
         let (before, start) = (refused(), Instant::now());
         for _ in 0..2 {
             for tenant in tenants {
-                let shard = format!("get_shard_id_for_distribution_column('tenants', '{}')", tenant.id);
-                let from = psql(
-                    &self.url,
-                    &[&format!("SELECT nodeport FROM pg_dist_shard_placement WHERE shardid = {shard}")],
-                )?;
+                let (shard, from) = placement(&self.url, &tenant.id)?;
                 let to =
                     self.nodes.workers.iter().map(|worker| worker.port().to_string()).find(|to| *to != from);
                 let to = to.ok_or("no other node")?;
@@ -190,7 +186,7 @@ impl Setup {
                         "SELECT citus_move_shard_placement({shard}, '127.0.0.1', {from}, '127.0.0.1', {to}, 'force_logical')"
                     )],
                 )?;
-                progress(&tenant.seen, 20)?;
+                tenant.seen.progress(20)?;
             }
         }
         if refused() > before {
@@ -219,11 +215,7 @@ fn tenant_on(program: &Path, url: &str, port: u16, number: usize) -> Result<Tena
         let slug = format!("chaos-{number}-{attempt}");
         let made = gatehouse(program, url, &["tenant", "create", "--slug", &slug, "--name", "Chaos"])?;
         let id = member(&made, "id")?;
-        let at = format!(
-            "SELECT nodeport FROM pg_dist_shard_placement \
-             WHERE shardid = get_shard_id_for_distribution_column('tenants', '{id}')"
-        );
-        if psql(url, &[&at])? == port.to_string() {
+        if placement(url, &id)?.1 == port.to_string() {
             let minted = gatehouse(program, url, &["token", "scim", "--tenant", &slug, "--name", "chaos"])?;
             return Ok(Tenant { id, slug, token: member(&minted, "token")?, seen: Seen::default() });
         }
@@ -234,20 +226,11 @@ fn tenant_on(program: &Path, url: &str, port: u16, number: usize) -> Result<Tena
 /// Checks that every request was answered, with 201 or 503.
 fn check_answers(tenants: &[Tenant]) -> Result<()> {
     for Tenant { seen, .. } in tenants {
-        let wrong = seen.wrong.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(first) = wrong.first() {
-            return Err(format!("{} wrong answers, the first {first}", wrong.len()));
-        }
+        seen.refuse_wrong()?;
         let unanswered = seen.unanswered.load(Ordering::Relaxed);
         if unanswered > 0 {
             return Err(format!("{unanswered} requests got no response"));
         }
     }
     Ok(())
-}
-
-/// Waits until this many more users were created.
-fn progress(seen: &Seen, more: usize) -> Result<()> {
-    let before = seen.count();
-    until(Duration::from_secs(30), "no user was created", || Ok(seen.count() >= before + more))
 }

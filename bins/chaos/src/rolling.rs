@@ -10,15 +10,15 @@ use std::{
 
 use xtask::{
     cluster::{Cluster, Durability, psql},
-    server::{Server, gatehouse, member, serve},
+    server::{Server, gatehouse, lasting_address, member, serve},
     sh::{self, Result},
+    wait::until,
 };
 
 use crate::{
-    balancer::{Balancer, lasting_address},
+    balancer::Balancer,
     clients::{Client, Seen, Stop, create, get},
     records::DatabaseRecords,
-    wait::until,
 };
 
 /// Connections that create users.
@@ -57,7 +57,7 @@ impl Setup {
         let url = cluster.url();
         gatehouse(program, &url, &["migrate"])?;
         gatehouse(program, &url, &["tenant", "create", "--slug", "chaos", "--name", "Chaos"])?;
-        let token = mint(program, &url)?;
+        let token = member(&mint(program, &url, "chaos")?, "token")?;
         let addresses = [lasting_address()?, lasting_address()?, lasting_address()?];
         let balancer = Balancer::start(folder, addresses)?;
         let folder = folder.to_owned();
@@ -93,7 +93,7 @@ impl Setup {
                 let (seen, token) = (&seen, &token);
                 scope.spawn(move || seen.write(address, token, &format!("w{writer}")));
             }
-            progress(&seen)?;
+            seen.progress(BETWEEN)?;
             gatehouse(new, &self.cluster.url(), &["migrate"])?;
             self.replace(&seen, "old by new", new)?;
             self.replace(&seen, "new by old", old)?;
@@ -121,7 +121,7 @@ impl Setup {
         }
         self.worker = None;
         self.worker = Some(self.start(by, "worker", None)?);
-        progress(seen)?;
+        seen.progress(BETWEEN)?;
         let lost = lost(seen)?;
         if lost > 0 {
             return Err(format!("{what}: {lost} requests were refused or not answered"));
@@ -146,7 +146,7 @@ impl Setup {
         let (start, before) = (Instant::now(), seen.count());
         let address = self.addresses[0];
         self.servers.remove(0).kill();
-        progress(seen)?;
+        seen.progress(BETWEEN)?;
         self.servers.insert(0, self.start(program, "api", Some(address))?);
         self.await_share(0)?;
         // HAProxy answers 502 or closes the connection.
@@ -178,7 +178,7 @@ impl Setup {
             return Err(format!("the limit of attempts does not hold over all servers: {statuses:?}"));
         }
         let url = self.cluster.url();
-        let made = gatehouse(program, &url, &["token", "scim", "--tenant", "chaos", "--name", "revoked"])?;
+        let made = mint(program, &url, "revoked")?;
         let (id, token) = (member(&made, "id")?, member(&made, "token")?);
         self.expect_everywhere(&get(&token, "/api/scim/v2/Users?count=1"), 200)?;
         let first = Client::new(self.balancer.address).send(&create(&token, "once"));
@@ -202,21 +202,13 @@ impl Setup {
     }
 }
 
-fn mint(program: &Path, url: &str) -> Result<String> {
-    member(&gatehouse(program, url, &["token", "scim", "--tenant", "chaos", "--name", "chaos"])?, "token")
+/// Creates a SCIM token and returns it as JSON.
+fn mint(program: &Path, url: &str, name: &str) -> Result<String> {
+    gatehouse(program, url, &["token", "scim", "--tenant", "chaos", "--name", name])
 }
 
 /// Returns how many requests were refused or not answered. Any other wrong answer is an error.
 fn lost(seen: &Seen) -> Result<u64> {
-    let wrong = seen.wrong.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(first) = wrong.first() {
-        return Err(format!("{} wrong answers, the first {first}", wrong.len()));
-    }
+    seen.refuse_wrong()?;
     Ok(seen.refused.load(Ordering::Relaxed) + seen.unanswered.load(Ordering::Relaxed))
-}
-
-/// Waits until more users were created.
-fn progress(seen: &Seen) -> Result<()> {
-    let before = seen.count();
-    until(Duration::from_secs(30), "no user was created", || Ok(seen.count() >= before + BETWEEN))
 }

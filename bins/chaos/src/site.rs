@@ -1,14 +1,14 @@
 //! A server and its database, both subject to faults.
 
 use std::{
-    net::{Ipv4Addr, SocketAddr},
+    net::SocketAddr,
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
 
 use xtask::{
-    cluster::{Cluster, Durability, lasting_port},
-    server::{Server, gatehouse, member, serve},
+    cluster::{Cluster, Durability},
+    server::{Server, gatehouse, lasting_address, member, serve},
     sh::{self, Result},
 };
 
@@ -67,7 +67,7 @@ impl Site {
         let minted =
             gatehouse(&program, &database, &["token", "scim", "--tenant", "chaos", "--name", "chaos"])?;
         let token = member(&minted, "token")?;
-        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, lasting_port()?));
+        let address = lasting_address()?;
         let folder = folder.to_owned();
         let mut site = Self { folder, address, token, records, proxy, cluster, server: None, database };
         site.start_server()?;

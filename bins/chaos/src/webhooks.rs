@@ -16,13 +16,13 @@ use xtask::{
     cluster::{Cluster, Durability, psql},
     server::{CHEAP, Server, gatehouse, member, person, serve},
     sh::{self, Result},
+    wait::until,
 };
 
 use crate::{
     clients::{Client, Seen, Stop},
     receivers::{Receiver, Victim, report},
     user_load::UserLoad,
-    wait::until,
 };
 
 /// Kills, alternating between the worker and PostgreSQL.

@@ -76,6 +76,16 @@ impl Nodes {
     }
 }
 
+/// Returns the shard of the table `tenants` with this tenant, and the port of the node that it is on.
+pub fn placement(url: &str, tenant: &str) -> Result<(String, String)> {
+    let shard = format!("get_shard_id_for_distribution_column('tenants', '{tenant}')");
+    let query =
+        format!("SELECT shardid || ' ' || nodeport FROM pg_dist_shard_placement WHERE shardid = {shard}");
+    let found = psql(url, &[&query])?;
+    let (shard, port) = found.split_once(' ').ok_or("the tenant has no shard")?;
+    Ok((shard.to_owned(), port.to_owned()))
+}
+
 fn url_of(node: &Cluster, database: &str) -> String {
     format!("postgres://gatehouse@127.0.0.1:{}/{database}", node.port())
 }

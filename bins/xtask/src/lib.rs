@@ -6,3 +6,4 @@ pub mod python;
 pub mod server;
 pub mod sh;
 pub mod system;
+pub mod wait;

@@ -2,13 +2,16 @@
 
 use std::{
     io::{BufRead, BufReader, Write},
-    net::{SocketAddr, TcpListener},
+    net::{Ipv4Addr, SocketAddr, TcpListener},
     path::Path,
     process::{Child, Command, Stdio},
     time::{Duration, Instant},
 };
 
-use crate::sh::{self, Result};
+use crate::{
+    cluster::lasting_port,
+    sh::{self, Result},
+};
 
 /// A running server. Dropping it stops the process.
 pub struct Server {
@@ -60,6 +63,11 @@ impl Drop for Server {
 pub fn free_address() -> Result<SocketAddr> {
     let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
     free.map_err(|error| error.to_string())
+}
+
+/// Returns a free address on loopback outside the ephemeral range, so that it can be used again after a restart.
+pub fn lasting_address() -> Result<SocketAddr> {
+    Ok(SocketAddr::from((Ipv4Addr::LOCALHOST, lasting_port()?)))
 }
 
 /// Runs the server's program to completion and returns its output.

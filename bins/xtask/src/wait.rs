@@ -5,10 +5,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use xtask::sh::Result;
+use crate::sh::Result;
 
 /// Waits until a condition holds. The error is the problem that it did not in time.
-pub(crate) fn until(most: Duration, problem: &str, mut is_so: impl FnMut() -> Result<bool>) -> Result<()> {
+pub fn until(most: Duration, problem: &str, mut is_so: impl FnMut() -> Result<bool>) -> Result<()> {
     let start = Instant::now();
     while !is_so()? {
         if start.elapsed() > most {
