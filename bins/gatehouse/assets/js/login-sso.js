@@ -15,6 +15,15 @@ const ADDRESS = /^[^@\s]+@([^@\s]+\.[^@\s]{2,})$/;
 // The last lookup and its key: the organization, or the domain of the email address.
 let found;
 let timer;
+// Resolves once no button of the mouse is held. Pressing a button on the page ends the typing and looks up connections:
+// if they were drawn at once, the button would move away before it is released, and the click would be lost.
+let released = Promise.resolve();
+
+addEventListener("pointerdown", () => {
+  released = new Promise((resolve) => {
+    for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => setTimeout(resolve), { once: true });
+  });
+});
 
 const domain = () => ADDRESS.exec(email.value.trim())?.[1].toLowerCase();
 
@@ -51,6 +60,7 @@ async function find() {
   }
   const own = found;
   const providers = await own.providers;
+  await released;
   if (found === own) draw(providers);
   return providers;
 }

@@ -137,7 +137,11 @@ export async function story(browser, facts, see, by) {
   const iris = await somebody(browser, base);
   await iris.page.goto("/auth/login");
   await iris.page.locator("#email").fill("iris@corp.example");
-  await by(iris.page, "Sign in with single sign-on").click();
+  // The connections, looked up while the button is pressed, do not move it away.
+  await by(iris.page, "Sign in with single sign-on").hover();
+  await Promise.all([iris.page.waitForResponse("**/api/auth/sign-in/providers"), iris.page.mouse.down()]);
+  await iris.page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
+  await iris.page.mouse.up();
   await iris.page.waitForURL((url) => url.origin === new URL(provider.url).origin);
   await iris.page.locator('[name="username"]').fill("iris");
   await iris.page.locator('[name="password"]').fill("iris");
