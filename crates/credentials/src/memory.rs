@@ -54,6 +54,13 @@ impl SignInStore for MemoryCredentials {
         Ok(())
     }
 
+    async fn renew_password_hash(&mut self, user: &UserId, hash: &str) -> StoreResult<()> {
+        if let Some(stored) = &mut self.of(user).password {
+            hash.clone_into(stored);
+        }
+        Ok(())
+    }
+
     async fn password_salt(&mut self, email_key: &str, new: Salt) -> StoreResult<Salt> {
         Ok(*self.salts.entry(email_key.to_owned()).or_insert(new))
     }

@@ -72,6 +72,9 @@ pub trait SignInStore: Send {
     async fn password(&mut self, user: &UserId) -> StoreResult<Option<String>>;
     /// Stores the hash of a user's password.
     async fn set_password(&mut self, user: &UserId, hash: &str, at: Timestamp) -> StoreResult<()>;
+    /// Replaces the hash of a user's password, which stays the same: the new one has the current cost or salt. Needs no
+    /// audit entry.
+    async fn renew_password_hash(&mut self, user: &UserId, hash: &str) -> StoreResult<()>;
     /// Returns the salt that the passwords of a sign-in address share ([`kernel::Email::key`]). Stores `new` if there
     /// is none yet.
     async fn password_salt(&mut self, email_key: &str, new: Salt) -> StoreResult<Salt>;

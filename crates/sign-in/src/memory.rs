@@ -117,6 +117,10 @@ impl SignInStore for MemoryStore {
         self.credentials.set_password(user, hash, at).await
     }
 
+    async fn renew_password_hash(&mut self, user: &UserId, hash: &str) -> StoreResult<()> {
+        self.credentials.renew_password_hash(user, hash).await
+    }
+
     async fn password_salt(&mut self, email_key: &str, new: Salt) -> StoreResult<Salt> {
         self.credentials.password_salt(email_key, new).await
     }

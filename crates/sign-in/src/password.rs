@@ -201,7 +201,7 @@ pub async fn with_password<S: Storage>(
     check_mode(Step::Password, account.policy.sign_in_mode, account.person.break_glass)?;
     network::admit(ctx, store, &account.person).await?;
     if let Some(newer) = newer_hash {
-        store.set_password(&user, &newer, ctx.now).await?;
+        store.renew_password_hash(&user, &newer).await?;
     }
     let step = match chosen_of {
         None => (State::Anonymous, Step::Password),

@@ -69,6 +69,13 @@ impl SignInStore for Tx {
         Ok(())
     }
 
+    async fn renew_password_hash(&mut self, user: &UserId, hash: &str) -> StoreResult<()> {
+        let row = passwords::table.find((self.tenant.as_str(), user.as_str()));
+        let query = Prepared(diesel::update(row).set(passwords::hash.eq(hash)));
+        change_unaudited!(self, Unaudited::NothingChanged, c => query.execute(c).await)?;
+        Ok(())
+    }
+
     async fn password_salt(&mut self, email_key: &str, new: Salt) -> StoreResult<Salt> {
         let address = Salt::address(email_key);
         let row = (password_salts::address.eq(&address[..]), password_salts::salt.eq(&new.as_bytes()[..]));

@@ -147,6 +147,8 @@ async fn run_sign_ins(ctx: &Ctx, tx: &mut store::Tx) -> StoreResult<()> {
     tx.set_password(id, "hash", ctx.now).await?;
     tx.set_password(id, "other", ctx.now).await?;
     assert_eq!(tx.password(id).await?.as_deref(), Some("other"));
+    tx.renew_password_hash(id, "renewed").await?;
+    assert_eq!(tx.password(id).await?.as_deref(), Some("renewed"));
     run_salts_and_wrong_codes(ctx, tx, id).await?;
     assert_eq!(tx.note_origin(id, "here", ctx.now).await?, OriginHistory::First);
     assert_eq!(tx.note_origin(id, "here", ctx.now).await?, OriginHistory::Known);

@@ -4,7 +4,10 @@ use directory::Role;
 use serde_json::json;
 use store::testing::Kind;
 
-use crate::support::{Browser, Server, Tenant, on_both};
+use crate::{
+    api::auth::enrolment::enrol_totp,
+    support::{Browser, Server, Tenant, code, on_both},
+};
 
 const VICTIM: &str = "victim@corp.example";
 
@@ -90,6 +93,33 @@ fn many_accounts_with_one_address_do_not_hide_any() {
         let browser = from("198.51.100.1");
         assert_eq!(browser.sign_in(VICTIM, victim.password).json()["status"], "SIGNED_IN");
         assert_eq!(browser.get("/api/me").json()["tenant"]["slug"], "corp");
+    });
+}
+
+#[test]
+fn hash_with_another_salt_is_replaced_before_the_second_factor() {
+    on_both(|server| {
+        // Another tenant has chosen the salt of the new address.
+        let (corp, other) = (server.tenant("corp"), server.tenant("other"));
+        let bait = server.person(&other, "new@corp.example", Role::Member);
+        server.change_password(&other, &bait.id, "new@corp.example", "what the attacker has chosen");
+        let (victim, browser) = server.signed_in(&corp, "old@corp.example", Role::Member);
+        let secret = enrol_totp(server, &browser);
+        let (_, admin) = server.signed_in(&corp, "admin@corp.example", Role::Admin);
+        let proved = server.proved(&admin, "USER_ADMIN_CHANGE");
+        let change = json!({ "email": "new@corp.example" });
+        let path = format!("/api/settings/users/{}", victim.id);
+        assert_eq!(proved.send("PATCH", &path, Some(&change)).status, 200);
+        let in_corp = json!({ "email": "new@corp.example", "password": victim.password, "tenant": "corp" });
+        let without_tenant = json!({ "email": "new@corp.example", "password": victim.password });
+        for body in [in_corp, without_tenant] {
+            let browser = server.browser();
+            let asked = browser.post("/api/auth/sign-in", &body);
+            assert_eq!(asked.json()["status"], "MFA_REQUIRED", "{}", asked.text);
+            server.env.advance(std::time::Duration::from_secs(30));
+            let verified = browser.verify(&asked.json()["ticket"], "TOTP", &code(&secret, server, 0));
+            assert_eq!(verified.json()["status"], "SIGNED_IN", "{}", verified.text);
+        }
     });
 }
 
