@@ -9,12 +9,12 @@ use std::{
 use xtask::{
     cluster::{Cluster, Durability},
     server::{CHEAP, MASTER_KEY, Server, gatehouse, member, person, serve},
-    sh::{self, Result, cargo},
+    sh::{self, Result},
     system,
 };
 
 use crate::{
-    audit_reads, cpu, load,
+    audit_reads, build, cpu, load,
     site::{Site, sql},
     table::{Table, ratio, render},
 };
@@ -41,11 +41,10 @@ pub(crate) struct Large<'c> {
 pub(crate) fn run(part: Option<&str>) -> Result<()> {
     system::install(&system::BUILD)?;
     system::install(&system::TEST)?;
-    sh::run(cargo().args(["build", "--locked", "--release", "--package", "gatehouse"]))?;
+    let program = build::gatehouse()?;
     println!("load average before: {}", cpu::load_average());
     let folder = std::env::temp_dir().join(format!("gatehouse-audit-{}", std::process::id()));
     std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
-    let program = sh::root().join("target/release/gatehouse");
     let written = if part == Some("large") { Ok(()) } else { creates(&program, &folder) };
     let measured = written.and_then(|()| match part {
         Some("creates") => Ok(()),

@@ -5,12 +5,12 @@ use std::{net::SocketAddr, path::Path, process::Command, time::Duration};
 use xtask::{
     cluster::{Cluster, Durability},
     server::{Server, USUAL, member, person, serve},
-    sh::{self, Result, cargo},
+    sh::{self, Result},
     system,
 };
 
 use crate::{
-    cpu,
+    build, cpu,
     load::{self, Run},
     site::{Site, get, request, sql},
     table::{Table, column_median, median, ratio, render},
@@ -35,12 +35,8 @@ const HASHES: usize = 100;
 pub(crate) fn run() -> Result<()> {
     system::install(&system::BUILD)?;
     system::install(&system::TEST)?;
-    for package in
-        [&["gatehouse"][..], &["store", "--example", "floor"], &["credentials", "--example", "cost"]]
-    {
-        sh::run(cargo().args(["build", "--locked", "--release", "--package"]).args(package))?;
-    }
-    let release = sh::root().join("target/release");
+    let program = build::gatehouse()?;
+    let (handlers, hash_cost) = (build::example("store", "floor")?, build::example("credentials", "cost")?);
     let cluster = Cluster::start(Durability::Steady)?;
     let folder = std::env::temp_dir().join(format!("gatehouse-bench-{}", std::process::id()));
     std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
@@ -48,11 +44,11 @@ pub(crate) fn run() -> Result<()> {
     println!("load average before: {}", cpu::load_average());
     let databases = [("PostgreSQL", cluster.url()), ("SQLite", format!("sqlite:{}", sqlite.display()))];
     for (name, database) in databases {
-        let site = AuthSite::start(&release, &database, &folder)?;
+        let site = AuthSite::start(&program, &database, &folder)?;
         // Do what autovacuum does in the first minute of new tables.
         let housekeeping = || if name == "PostgreSQL" { sql(&cluster, "ANALYZE") } else { Ok(()) };
         housekeeping()?;
-        let mut floor = Command::new(release.join("examples/floor"));
+        let mut floor = Command::new(&handlers);
         floor.arg(cluster.url()).arg(&sqlite).arg(&site.tenant);
         let floor =
             (name == "PostgreSQL" || sqlite.exists()).then(|| Server::start(&mut floor)).transpose()?;
@@ -61,7 +57,7 @@ pub(crate) fn run() -> Result<()> {
         site.times()?;
         site.burst()?;
         housekeeping()?;
-        site.costs(name, pid, floor.as_ref(), &release)?;
+        site.costs(name, pid, floor.as_ref(), &hash_cost)?;
     }
     println!("load average after: {}", cpu::load_average());
     let _removed = std::fs::remove_dir_all(&folder);
@@ -95,12 +91,11 @@ pub(crate) fn email(number: usize) -> String {
 }
 
 impl AuthSite {
-    fn start(release: &Path, database: &str, folder: &Path) -> Result<Self> {
-        let program = release.join("gatehouse");
+    fn start(program: &Path, database: &str, folder: &Path) -> Result<Self> {
         // The site's users, and its floor, are requested by ID.
-        let Site { server, tenant, users, token, .. } = Site::start(&program, database, folder)?;
+        let Site { server, tenant, users, token, .. } = Site::start(program, database, folder)?;
         for number in 0..PEOPLE {
-            person(&program, database, USUAL, "bench", &email(number), PASSWORD)?;
+            person(program, database, USUAL, "bench", &email(number), PASSWORD)?;
         }
         for number in BURST..DISABLED {
             let filter = format!("/api/scim/v2/Users?filter=userName%20eq%20%22{}%22", email(number));
@@ -113,7 +108,7 @@ impl AuthSite {
             }
         }
         drop(server);
-        let mut command = serve(&program, database, folder);
+        let mut command = serve(program, database, folder);
         let server = Server::start(command.env("GATEHOUSE_TRUSTED_PROXIES", "127.0.0.1/32"))?;
         Ok(Self { server, tenant, token, users })
     }
@@ -187,7 +182,13 @@ impl AuthSite {
     }
 
     /// Measures the cost of a list of sessions and of a sign-in.
-    fn costs(&self, name: &str, database: Option<u32>, floor: Option<&Server>, release: &Path) -> Result<()> {
+    fn costs(
+        &self,
+        name: &str,
+        database: Option<u32>,
+        floor: Option<&Server>,
+        hash_cost: &Path,
+    ) -> Result<()> {
         let cookies: Result<Vec<_>> = (DISABLED..PEOPLE)
             .map(|number| {
                 Ok(load::exchange(self.address(), &sign_in(&email(number), PASSWORD, number))?.cookies)
@@ -226,7 +227,7 @@ impl AuthSite {
                 .or_default()
                 .measure(pid, database, || load::run(self.address(), 16, TIME, 200, &by_id))?;
             let own = cpu::seconds(std::process::id());
-            sh::run(Command::new(release.join("examples/cost")).arg(HASHES.to_string()))?;
+            sh::run(Command::new(hash_cost).arg(HASHES.to_string()))?;
             hash.push((cpu::seconds(std::process::id()) - own) * 1e6 / HASHES as f64);
             let everybody = |_: u64| -> Result<Run> {
                 let mut latencies = Vec::new();

@@ -10,6 +10,7 @@
 mod audit;
 mod audit_reads;
 mod auth;
+mod build;
 mod cpu;
 mod load;
 mod nodes;
@@ -32,6 +33,8 @@ use clap::{Parser, Subcommand};
 use xtask::sh::Result;
 
 /// Measure the server and minimal programs in one interleaved run
+///
+/// BENCH_PROGRAM names another build of the server to measure.
 #[derive(Parser)]
 #[command(name = "bench", bin_name = "cargo xtask bench", max_term_width = 100)]
 struct Cli {
@@ -62,8 +65,6 @@ enum Command {
         /// Run only this measurement
         #[arg(value_parser = ["drain", "paced", "bad"])]
         part: Option<String>,
-        /// Another build of the server
-        program: Option<String>,
     },
     /// Measure policy decisions, by themselves and within requests
     Policies {
@@ -98,7 +99,7 @@ fn run(command: &Command) -> Result<()> {
         Command::Auth => auth::run(),
         Command::Stepup => stepup::run(),
         Command::Audit { part } => audit::run(part.as_deref()),
-        Command::Webhooks { part, program } => webhooks::run(part.as_deref(), program.as_deref()),
+        Command::Webhooks { part } => webhooks::run(part.as_deref()),
         Command::Policies { program } => policies::run(program.as_deref()),
         Command::Nodes => nodes::run(),
         Command::Overload => overload::run(),

@@ -12,12 +12,12 @@ use xtask::{
     citus::{Nodes, placement},
     cluster::Durability,
     server::{Server, gatehouse, member, serve},
-    sh::{self, Result, cargo},
+    sh::{self, Result},
     system,
 };
 
 use crate::{
-    cpu,
+    build, cpu,
     load::{self, Run},
     site::create_named,
 };
@@ -38,8 +38,7 @@ const TIME: Duration = Duration::from_secs(20);
 pub(crate) fn run() -> Result<()> {
     system::install(&system::BUILD)?;
     system::install(&system::TEST)?;
-    sh::run(cargo().args(["build", "--locked", "--release", "--package", "gatehouse"]))?;
-    let program = sh::root().join("target/release/gatehouse");
+    let program = build::gatehouse()?;
     println!("load average before: {}", cpu::load_average());
     println!("each worker may use {SHARE} % of a processor");
     println!(

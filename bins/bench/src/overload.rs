@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use xtask::{
     cluster::{Cluster, Durability},
-    sh::{self, Result, cargo},
+    sh::Result,
     system,
 };
 
 use crate::{
-    cpu,
+    build, cpu,
     load::{self, Paced},
     site::Site,
     slow_bodies,
@@ -26,8 +26,7 @@ const TIME: Duration = Duration::from_secs(5);
 pub(crate) fn run() -> Result<()> {
     system::install(&system::BUILD)?;
     system::install(&system::TEST)?;
-    sh::run(cargo().args(["build", "--locked", "--release", "--package", "gatehouse"]))?;
-    let program = sh::root().join("target/release/gatehouse");
+    let program = build::gatehouse()?;
     let cluster = Cluster::start(Durability::Steady)?;
     let folder = std::env::temp_dir().join(format!("gatehouse-bench-{}", std::process::id()));
     std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;

@@ -5,14 +5,14 @@ use std::{process::Command, time::Duration};
 use xtask::{
     cluster::{Cluster, Durability, psql},
     server::{CHEAP, Server, person},
-    sh::{self, Result, cargo},
+    sh::Result,
     system,
     wait::until,
 };
 
 use crate::{
     auth::{PASSWORD, email, sign_in, with_cookies},
-    cpu, load,
+    build, cpu, load,
     pgbench::{Pgbench, fsyncs},
     site::{Site, get, request, sql},
     table::{Table, column_median, ratio, render, wanted},
@@ -24,10 +24,7 @@ pub(crate) const TIME: Duration = Duration::from_secs(3);
 pub(crate) fn run(rows: &[&str]) -> Result<()> {
     system::install(&system::BUILD)?;
     system::install(&system::TEST)?;
-    sh::run(cargo().args(["build", "--locked", "--release", "--package", "gatehouse"]))?;
-    sh::run(cargo().args(["build", "--locked", "--release", "--package", "store", "--example", "floor"]))?;
-    let release = sh::root().join("target/release");
-    let program = release.join("gatehouse");
+    let (program, handlers) = (build::gatehouse()?, build::example("store", "floor")?);
 
     let cluster = Cluster::start(Durability::Steady)?;
     let folder = std::env::temp_dir().join(format!("gatehouse-bench-{}", std::process::id()));
@@ -43,10 +40,10 @@ pub(crate) fn run(rows: &[&str]) -> Result<()> {
     await_statistics(&cluster)?;
     person(&program, &postgres, CHEAP, "bench", &email(0), PASSWORD)?;
     let cookies = cookies(&on_postgres)?;
-    let mut floor = Command::new(release.join("examples/floor"));
+    let mut floor = Command::new(&handlers);
     floor.arg(&postgres).arg(folder.join("bench.db")).arg(&on_postgres.tenant);
     let floor_postgres = Server::start(&mut floor)?;
-    let mut floor = Command::new(release.join("examples/floor"));
+    let mut floor = Command::new(&handlers);
     floor.arg(&postgres).arg(folder.join("bench.db")).arg(&on_sqlite.tenant);
     let floor_sqlite = Server::start(&mut floor)?;
 

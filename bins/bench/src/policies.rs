@@ -5,12 +5,12 @@ use std::{path::Path, process::Command, sync::Arc, time::Duration};
 use xtask::{
     cluster::{Cluster, Durability},
     server::{CHEAP, Server, gatehouse, member, person, serve},
-    sh::{self, Result, cargo},
+    sh::{self, Result},
     system,
 };
 
 use crate::{
-    cpu, load,
+    build, cpu, load,
     site::{get, request, sql},
     table::{Table, median, ratio, render},
 };
@@ -25,20 +25,18 @@ const RANGES: u16 = 5_000;
 pub(crate) fn run(other: Option<&str>) -> Result<()> {
     system::install(&system::BUILD)?;
     system::install(&system::TEST)?;
-    let build = ["build", "--locked", "--release", "--package", "netpolicy", "--example", "decision_cost"];
-    sh::run(cargo().args(build))?;
-    sh::run(cargo().args(["build", "--locked", "--release", "--package", "gatehouse"]))?;
+    let decision_cost = build::example("netpolicy", "decision_cost")?;
+    let program = build::gatehouse()?;
     println!("load average before: {}", cpu::load_average());
     println!("\n| rules | a decision, ns (bar 300) | a look at every rule | a trie of prefixes |");
     println!("|---|---|---|---|");
-    let output = sh::output(&mut Command::new(sh::root().join("target/release/examples/decision_cost")))?;
+    let output = sh::output(&mut Command::new(decision_cost))?;
     for line in output.lines() {
         println!("| {} |", line.split(' ').collect::<Vec<_>>().join(" | "));
     }
 
     let folder = std::env::temp_dir().join(format!("gatehouse-policies-{}", std::process::id()));
     std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
-    let program = sh::root().join("target/release/gatehouse");
     let measured = on_postgres(&program, other.map(Path::new), &folder)
         .and_then(|()| on_sqlite(&program, other.map(Path::new), &folder));
     let _removed = std::fs::remove_dir_all(&folder);

@@ -8,12 +8,12 @@ use std::{
 use xtask::{
     cluster::{Cluster, Durability},
     server::{MASTER_KEY, Server},
-    sh::{self, Result, cargo},
+    sh::{self, Result},
     system,
 };
 
 use crate::{
-    cpu, load,
+    build, cpu, load,
     peer::Peer,
     site::{Site, get, request, sql},
     table::{Table, column_median, ratio, render, wanted},
@@ -32,12 +32,8 @@ type Probe<'a> = (&'static str, &'static str, usize, u16, Box<load::Request<'a>>
 pub(crate) fn run(rows: &[&str]) -> Result<()> {
     system::install(&system::BUILD)?;
     system::install(&system::TEST)?;
-    sh::run(cargo().args(["build", "--locked", "--release", "--package", "gatehouse"]))?;
-    let examples =
-        ["build", "--locked", "--release", "--package", "store", "--example", "floor", "--example", "seed"];
-    sh::run(cargo().args(examples))?;
-    let release = sh::root().join("target/release");
-    let program = release.join("gatehouse");
+    let program = build::gatehouse()?;
+    let (handlers, seeder) = (build::example("store", "floor")?, build::example("store", "seed")?);
     let cluster = Cluster::start(Durability::Steady)?;
     let folder = std::env::temp_dir().join(format!("gatehouse-bench-{}", std::process::id()));
     std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
@@ -48,7 +44,7 @@ pub(crate) fn run(rows: &[&str]) -> Result<()> {
     for (database, pid) in [(cluster.url(), Some(cluster.pid())), (sqlite, None)] {
         let site = Site::start(&program, &database, &folder)?;
         let started = Instant::now();
-        let mut seed = Command::new(release.join("examples/seed"));
+        let mut seed = Command::new(&seeder);
         seed.args([&database, &site.tenant, &USERS.to_string(), &OTHERS.to_string(), MASTER_KEY]);
         sh::run(&mut seed)?;
         eprintln!("seeded in {:.0} s", started.elapsed().as_secs_f64());
@@ -60,7 +56,7 @@ pub(crate) fn run(rows: &[&str]) -> Result<()> {
     let floors: Vec<_> = sites
         .iter()
         .map(|(site, pid)| {
-            let mut command = Command::new(release.join("examples/floor"));
+            let mut command = Command::new(&handlers);
             command.arg(cluster.url()).arg(folder.join("bench.db")).arg(&site.tenant);
             let place = if pid.is_some() { "postgres" } else { "sqlite" };
             Ok((Server::start(&mut command)?, place))

@@ -13,12 +13,12 @@ use totp_lite::{Sha1, totp_custom};
 use xtask::{
     cluster::{Cluster, Durability},
     server::{CHEAP, Server, gatehouse, member, person, serve},
-    sh::{self, Result, cargo},
+    sh::{self, Result},
     system,
 };
 
 use crate::{
-    cpu, load,
+    build, cpu, load,
     site::{request, sql},
     table::{Table, column_median, median, ratio, render},
 };
@@ -35,19 +35,15 @@ const CHECKS: &str = "500000";
 pub(crate) fn run() -> Result<()> {
     system::install(&system::BUILD)?;
     system::install(&system::TEST)?;
-    for package in
-        [&["gatehouse"][..], &["store", "--example", "floor"], &["stepup", "--example", "check_cost"]]
-    {
-        sh::run(cargo().args(["build", "--locked", "--release", "--package"]).args(package))?;
-    }
-    let release = sh::root().join("target/release");
+    let program = build::gatehouse()?;
+    let (handlers, check_cost) = (build::example("store", "floor")?, build::example("stepup", "check_cost")?);
     let cluster = Cluster::start(Durability::Steady)?;
     let folder = std::env::temp_dir().join(format!("gatehouse-bench-{}", std::process::id()));
     std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
     println!("load average before: {}", cpu::load_average());
     let checks: Result<Vec<f64>> = (0..5)
         .map(|_| {
-            let output = sh::output(Command::new(release.join("examples/check_cost")).arg(CHECKS))?;
+            let output = sh::output(Command::new(&check_cost).arg(CHECKS))?;
             output.trim().parse::<f64>().map_err(|error| error.to_string())
         })
         .collect();
@@ -58,14 +54,14 @@ pub(crate) fn run() -> Result<()> {
         [("PostgreSQL", cluster.url()), ("SQLite", format!("sqlite:{}", sqlite.display()))]
     {
         println!("\n## {name}\n");
-        let (server, people) = prepare(&release, &database, &folder)?;
+        let (server, people) = prepare(&program, &database, &folder)?;
         let pid = (name == "PostgreSQL").then(|| cluster.pid());
         let mut table = Table::new();
         let mut floor = None;
         if pid.is_some() {
             // Do what autovacuum does in the first minute of new tables.
             sql(&cluster, "ANALYZE")?;
-            let mut command = Command::new(release.join("examples/floor"));
+            let mut command = Command::new(&handlers);
             floor = Some(Server::start(command.arg(cluster.url()).arg(&sqlite).arg("-"))?);
         }
         let mut unused = Table::new();
@@ -140,14 +136,13 @@ fn good(answer: &load::Answer) -> Result<String> {
 }
 
 /// Starts a server and prepares users with a session and an authenticator app.
-fn prepare(release: &Path, database: &str, folder: &Path) -> Result<(Server, Vec<Somebody>)> {
-    let program = release.join("gatehouse");
-    gatehouse(&program, database, &["migrate"])?;
-    gatehouse(&program, database, &["tenant", "create", "--slug", "bench", "--name", "Bench"])?;
+fn prepare(program: &Path, database: &str, folder: &Path) -> Result<(Server, Vec<Somebody>)> {
+    gatehouse(program, database, &["migrate"])?;
+    gatehouse(program, database, &["tenant", "create", "--slug", "bench", "--name", "Bench"])?;
     for number in 0..PEOPLE {
-        person(&program, database, CHEAP, "bench", &format!("person-{number}@example.com"), PASSWORD)?;
+        person(program, database, CHEAP, "bench", &format!("person-{number}@example.com"), PASSWORD)?;
     }
-    let mut command = serve(&program, database, folder);
+    let mut command = serve(program, database, folder);
     let server = Server::start(
         command.env("GATEHOUSE_TRUSTED_PROXIES", "127.0.0.1/32").env("GATEHOUSE_PASSWORD_COST", CHEAP),
     )?;

@@ -9,12 +9,12 @@ use std::{
 use xtask::{
     cluster::{Cluster, Durability},
     server::{CHEAP, Server, gatehouse, member, person, serve},
-    sh::{self, Result, cargo},
+    sh::{self, Result},
     system,
 };
 
 use crate::{
-    cpu, load,
+    build, cpu, load,
     sink::{Manner, Sink},
     site::{request, sql},
 };
@@ -26,18 +26,14 @@ const ROUNDS: usize = 3;
 const PACE: f64 = 50.0;
 const PACED: Duration = Duration::from_secs(20);
 
-/// Runs the benchmark. `drain`, `paced` or `bad` runs only this part; `program` is another build.
-pub(crate) fn run(part: Option<&str>, program: Option<&str>) -> Result<()> {
+/// Runs the benchmark. `drain`, `paced` or `bad` runs only this part.
+pub(crate) fn run(part: Option<&str>) -> Result<()> {
     system::install(&system::BUILD)?;
     system::install(&system::TEST)?;
-    let built = sh::root().join("target/release/gatehouse");
-    if program.is_none() {
-        sh::run(cargo().args(["build", "--locked", "--release", "--package", "gatehouse"]))?;
-    }
     println!("load average before: {}", cpu::load_average());
     let folder = std::env::temp_dir().join(format!("gatehouse-webhooks-{}", std::process::id()));
     std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
-    let place = Place { program: program.map_or(built, PathBuf::from), folder: folder.clone() };
+    let place = Place { program: build::gatehouse()?, folder: folder.clone() };
     let measured = place.all(part);
     let _removed = std::fs::remove_dir_all(&folder);
     measured?;
