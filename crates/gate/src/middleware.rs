@@ -274,13 +274,17 @@ fn cross_site(request: &ServiceRequest, pipeline: &Pipeline) -> Result<(), Probl
 }
 
 /// Converts panics, timeouts and unexpected errors to responses.
-async fn catch_failures<T>(work: impl Future<Output = Result<T, Error>>) -> Result<T, Problem> {
-    match AssertUnwindSafe(timeout(ANSWERED_WITHIN, work)).catch_unwind().await {
+///
+/// Not an `async fn`: its future would contain the work twice, as parameter and while it is awaited.
+fn catch_failures<T>(
+    work: impl Future<Output = Result<T, Error>>,
+) -> impl Future<Output = Result<T, Problem>> {
+    AssertUnwindSafe(timeout(ANSWERED_WITHIN, work)).catch_unwind().map(|done| match done {
         Ok(Ok(Ok(done))) => Ok(done),
         Ok(Ok(Err(error))) => Err(Problem::internal().because(&error)),
         Ok(Err(_)) => Err(Problem::unavailable().because(&"the request exceeded its time limit")),
         Err(_) => Err(Problem::internal().because(&"the handler panicked")),
-    }
+    })
 }
 
 /// Rejects a request under overload as cheaply as possible: no log line, no request id, and a prebuilt body.

@@ -58,6 +58,9 @@ impl FromStr for DatabaseUrl {
 }
 
 /// A database. Each actix worker has its own handle ([`Store::for_this_runtime`]).
+///
+/// The futures of units of work on PostgreSQL take several kilobytes. They are boxed here, because the futures around them
+/// would grow with them, and all are copied more than once.
 pub struct Store(Backend);
 
 enum Backend {
@@ -189,7 +192,7 @@ impl Store {
     /// Runs lookups before the tenant is known. They must use keys and read only a few rows.
     pub async fn across<T>(&self, look: impl AsyncFnOnce(&mut Across) -> StoreResult<T>) -> StoreResult<T> {
         match &self.0 {
-            Backend::Postgres(postgres) => postgres.across(look).await,
+            Backend::Postgres(postgres) => Box::pin(postgres.across(look)).await,
             Backend::Sqlite(sqlite) => sqlite.across(look),
         }
     }
@@ -201,7 +204,7 @@ impl Store {
         work: impl AsyncFnOnce(&mut Tx) -> Result<T, E> + Send + 'static,
     ) -> Result<T, E> {
         match &self.0 {
-            Backend::Postgres(postgres) => postgres.read(tenant, work).await,
+            Backend::Postgres(postgres) => Box::pin(postgres.read(tenant, work)).await,
             Backend::Sqlite(sqlite) => sqlite.readers.run(tenant, work).await,
         }
     }
@@ -215,7 +218,7 @@ impl Store {
         work: impl AsyncFnOnce(&mut Tx) -> Result<T, E> + Send + 'static,
     ) -> Result<T, E> {
         match &self.0 {
-            Backend::Postgres(postgres) => postgres.scan(tenant, work).await,
+            Backend::Postgres(postgres) => Box::pin(postgres.scan(tenant, work)).await,
             Backend::Sqlite(sqlite) => sqlite.readers.scan(tenant, work).await,
         }
     }
@@ -297,7 +300,7 @@ impl Store {
         work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Audited<T>, E> + Send + 'static,
     ) -> Result<T, E> {
         match &self.0 {
-            Backend::Postgres(postgres) => postgres.write(&ctx, credential, work).await,
+            Backend::Postgres(postgres) => Box::pin(postgres.write(&ctx, credential, work)).await,
             Backend::Sqlite(sqlite) => sqlite.writer.run(ctx, credential, work).await,
         }
     }

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use actix_web::web;
 use audit::{Audited, Event, Unaudited};
 use credentials::attempts;
+use futures_util::FutureExt;
 use kernel::{Ctx, StoreError, StoreResult};
 use store::{Failure, Tx};
 
@@ -79,10 +80,10 @@ pub(crate) async fn write<T: Send + 'static, E: Failure>(
         Ok::<_, E>(Audited::without((value, codes), Unaudited::Entered))
     };
     let (value, codes) = if is_detached {
-        Box::pin(gate.store.write_with(ctx, credential, authorized)).await?
+        gate.store.write_with(ctx, credential, authorized).await?
     } else {
         finish(slot.and_then(RequestSlot::work_slot), async move {
-            Box::pin(gate.store.write_with(ctx, credential, authorized)).await
+            gate.store.write_with(ctx, credential, authorized).await
         })
         .await?
     };
@@ -118,11 +119,11 @@ where
     T: 'static,
     E: From<StoreError> + 'static,
 {
-    let running = actix_web::rt::spawn(async move {
-        let done = work.await;
+    // An `async` block would contain the work twice, and each task is copied several times before it runs.
+    let running = actix_web::rt::spawn(work.map(move |done| {
         drop(slot);
         done
-    });
+    }));
     running.await.unwrap_or_else(|_| Err(StoreError::Aborted("it panicked").into()))
 }
 

@@ -298,9 +298,11 @@ impl Postgres {
 }
 
 /// Applies the time limit. When it expires, the work is dropped together with its connection.
-async fn in_time<T>(work: impl Future<Output = T>) -> StoreResult<T> {
+///
+/// Not an `async fn`: its future would contain the work twice, as parameter and while it is awaited.
+fn in_time<T>(work: impl Future<Output = T>) -> impl Future<Output = StoreResult<T>> {
     let late = |_| StoreError::Unavailable(format!("no response from the database within {LIMIT:?}").into());
-    timeout(LIMIT, work).await.map_err(late)
+    timeout(LIMIT, work).map(move |done| done.map_err(late))
 }
 
 /// A unit of work on a pooled connection. If dropped early, its transaction is rolled back before the connection is

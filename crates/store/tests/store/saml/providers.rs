@@ -167,7 +167,6 @@ async fn concurrent_inserts_respect_the_limit() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[expect(clippy::large_futures, reason = "they run one after the other")]
 async fn changes_by_administrators_require_an_entry() {
     on_both(async |world: World| {
         let one = provider(&*world.env, &world.ctx().tenant, &["a.example"]);
