@@ -51,6 +51,14 @@ impl SigningKeys {
         known.is_some_and(|(_, key)| hmac::verify(key, message, tag).is_ok())
     }
 
+    /// Signs with every key. Two installations find the keys that they share by comparing such signatures.
+    pub fn sign_with_each(&self, message: &[u8]) -> impl Iterator<Item = Signature<'_>> {
+        self.0.iter().filter_map(|(id, key)| {
+            let tag = hmac::sign(key, message).as_ref().try_into().ok()?;
+            Some(Signature { key: id, tag })
+        })
+    }
+
     /// Whether a key with this id exists.
     pub fn knows(&self, key: &str) -> bool {
         self.0.iter().any(|(id, _)| id == key)
@@ -97,6 +105,15 @@ impl SealingKeys {
         Some(sealed)
     }
 
+    /// Returns a sealed value whose key has another id, for an installation that holds the same key under that id.
+    /// `id` returns it, or `None` to fail. Also `None` if the value is malformed.
+    pub fn rename(sealed: &[u8], id: impl FnOnce(&str) -> Option<String>) -> Option<Vec<u8>> {
+        let (length, rest) = sealed.split_first()?;
+        let (old, rest) = rest.split_at_checked(usize::from(*length))?;
+        let new = id(std::str::from_utf8(old).ok()?)?;
+        Some([&[u8::try_from(new.len()).ok()?], new.as_bytes(), rest].concat())
+    }
+
     /// Decrypts a value that was encrypted with the same `place`; `None` if `place` differs or the key has been
     /// removed.
     pub fn open(&self, place: &[u8], sealed: &[u8]) -> Option<Secret<Vec<u8>>> {
@@ -132,6 +149,8 @@ mod tests {
         assert!(after.verify("b", b"x", &new.tag) && !after.verify("a", b"x", &new.tag));
         assert!(!before.knows("b") && !before.verify("b", b"x", &new.tag));
         assert!(!after.verify("b", b"y", &new.tag) && !after.verify("b", b"x", &new.tag[1..]));
+        let each: Vec<_> = after.sign_with_each(b"x").collect();
+        assert_eq!(each, [new, Signature { key: "a", tag: old.tag }]);
     }
 
     #[test]
@@ -158,6 +177,12 @@ mod tests {
         assert!(after.open(b"there", &sealed).is_none());
         let newer = after.seal(&env, b"here", b"secret").unwrap();
         assert!(before.open(b"here", &newer).is_none());
+        let elsewhere = SealingKeys::derive(&masters(&[("a", 2), ("theirs", 1)]), "test");
+        assert!(elsewhere.open(b"here", &sealed).is_none());
+        let renamed = SealingKeys::rename(&sealed, |id| (id == "a").then(|| "theirs".into())).unwrap();
+        assert_eq!(elsewhere.open(b"here", &renamed).unwrap().expose(), b"secret");
+        assert_eq!(SealingKeys::rename(&sealed, |_| None), None);
+        assert_eq!(SealingKeys::rename(&[9, 1], |_| Some("a".into())), None);
         for at in 0..sealed.len() {
             let mut bent = sealed.clone();
             bent[at] ^= 1;

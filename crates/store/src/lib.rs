@@ -28,6 +28,7 @@ mod migrate;
 mod netpolicy;
 mod postgres;
 mod prepared;
+mod rows;
 mod saml_sp;
 mod schema;
 mod scim_core;
@@ -42,6 +43,7 @@ mod store;
 #[expect(clippy::expect_used, clippy::panic, reason = "a test that cannot run must not pass")]
 pub mod testing;
 mod tokens;
+mod transfer;
 mod tx;
 mod webhooks;
 
@@ -69,6 +71,7 @@ pub use self::saml_sp::{ExpiredSaml, SamlExpiry};
 pub use self::scim_core::filter::Cost;
 pub use self::store::{DatabaseUrl, ParseDatabaseUrlError, Store};
 pub use self::tokens::rows::pat_limits;
+pub use self::transfer::{Exported, Imported, TransferError, TransferredTable, export_tenant, import_tenant};
 pub use self::tx::{Failure, Tx};
 pub use self::webhooks::{
     DispatchQueue, DueRetry, MAX_REPLAYED, PastEvent, PendingSubscription, WebhookUpkeep, event_payload,

@@ -1,7 +1,7 @@
 //! `gatehouse audit`
 
 mod retention;
-mod verify;
+pub(crate) mod verify;
 
 use std::{path::PathBuf, sync::Arc};
 

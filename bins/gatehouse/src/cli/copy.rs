@@ -33,7 +33,7 @@ pub(crate) async fn run(command: &Command, settings: &Settings) -> Result<Report
     }
     let mut copied = store::copy(&settings.database_url, &to).await?;
     if command.hold {
-        hold(&mut copied).await?;
+        hold("The copy is complete.", async || Ok(copied.still_holds().await?)).await?;
     }
     Ok(report(&copied))
 }
@@ -46,19 +46,20 @@ fn create_private(path: &Path) -> std::io::Result<()> {
     }
 }
 
-async fn hold(copied: &mut Copied) -> Result<()> {
+/// Waits for Ctrl-C or SIGTERM while changes are refused. `check` fails once they are not.
+pub(super) async fn hold(done: &str, mut check: impl AsyncFnMut() -> Result<()>) -> Result<()> {
     let (mut interrupted, mut terminated) =
         (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
-    eprintln!("The copy is complete. The source refuses changes until Ctrl-C or SIGTERM.");
+    eprintln!("{done} The source refuses changes until Ctrl-C or SIGTERM.");
     let mut checks = interval(CHECKS);
     loop {
         tokio::select! {
             _ = interrupted.recv() => break,
             _ = terminated.recv() => break,
-            _ = checks.tick() => copied.still_holds().await?,
+            _ = checks.tick() => check().await?,
         }
     }
-    Ok(copied.still_holds().await?)
+    check().await
 }
 
 fn report(copied: &Copied) -> Report {

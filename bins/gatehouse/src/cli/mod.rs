@@ -21,6 +21,7 @@ mod serve;
 mod setup;
 mod tenants;
 mod tokens;
+mod transfer;
 mod users;
 mod webhooks;
 
@@ -177,7 +178,10 @@ async fn run(cli: Cli) -> Result<Option<Report>> {
             let office = Operator::open(&mut raw, env).await?;
             setup::run(&office, &raw.settings()?).await?
         }
-        Command::Tenant(command) => tenants::run(command, &Operator::open(&mut raw, env).await?).await?,
+        Command::Tenant(command) => {
+            let office = Operator::open(&mut raw, env).await?;
+            tenants::run(command, &office, &raw.settings()?).await?
+        }
         Command::User(command) => {
             let office = Operator::open(&mut raw, env).await?;
             users::run(command, &office, &raw.settings()?).await?

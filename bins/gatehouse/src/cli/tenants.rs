@@ -8,7 +8,9 @@ use serde_json::{Value, json};
 use super::{
     operator::Operator,
     report::{Columns, Report, Result, details, listing},
+    transfer,
 };
+use crate::config::Settings;
 
 /// Tenants that `list` prints.
 const MAX_LISTED: i64 = 10_000;
@@ -38,13 +40,21 @@ pub(crate) enum Command {
         #[arg(long)]
         slug: String,
     },
+    /// Write a tenant with its audit log to a file, to import it into another installation
+    #[command(after_help = "Example:\n  gatehouse tenant export --slug acme --to acme.jsonl")]
+    Export(transfer::Export),
+    /// Import an exported tenant and verify its audit log
+    #[command(after_help = "Example:\n  gatehouse tenant import --from acme.jsonl")]
+    Import(transfer::Import),
 }
 
-pub(crate) async fn run(command: Command, office: &Operator) -> Result<Report> {
+pub(crate) async fn run(command: Command, office: &Operator, settings: &Settings) -> Result<Report> {
     match command {
         Command::Create { slug, name, tier } => create(NewTenant { slug, name, tier }, office).await,
         Command::List => list(office).await,
         Command::Show { slug } => Ok(show(&office.tenant(&slug).await?)),
+        Command::Export(command) => transfer::export(&command, office, settings).await,
+        Command::Import(command) => transfer::import(&command, office, settings).await,
     }
 }
 

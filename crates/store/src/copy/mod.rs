@@ -3,17 +3,20 @@
 //! While a copy runs, and as long as its [`Copied`] lives, the source answers reads and refuses changes. The copy is
 //! committed only if both databases have the same rows.
 
-mod digest;
 mod error;
-mod side;
-mod tables;
 
 use audit::EntryKeys;
 use kernel::StoreError;
 
 pub use self::error::CopyError;
-use self::{digest::Digest, side::Side, tables::Row};
-use crate::{DatabaseUrl, Store};
+use crate::{
+    DatabaseUrl, Store,
+    rows::{
+        digest::Digest,
+        side::Side,
+        tables::{self, Row, Table},
+    },
+};
 
 /// A copied table.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,7 +57,7 @@ pub async fn copy(from: &DatabaseUrl, to: &DatabaseUrl) -> Result<Copied, CopyEr
         return Err(CopyError::Behind);
     }
     // Before a database that is not the right one is migrated.
-    refuse_rows(to).await?;
+    refuse_any_rows(to).await?;
     migrate(to).await.map_err(CopyError::Target)?;
     let mut source = Side::open(from).await.map_err(CopyError::Source)?;
     let mut target = Side::open(to).await.map_err(CopyError::Target)?;
@@ -65,14 +68,15 @@ pub async fn copy(from: &DatabaseUrl, to: &DatabaseUrl) -> Result<Copied, CopyEr
     }
     source.begin(&tables).await.map_err(CopyError::Source)?;
     target.begin(&tables).await.map_err(CopyError::Target)?;
-    target.refuse_rows(&tables).await?;
+    refuse_rows(&mut target, &tables).await?;
+    let (read, written) = (source.dialect(), target.dialect());
     let mut copied = Vec::new();
     for table in tables::referenced_first(&tables) {
         let mut before = Digest::default();
         source
-            .each_batch(table, CopyError::Source, async |rows| {
+            .each_batch(&table.select(read), CopyError::Source, async |rows| {
                 before.add(table, &rows).map_err(CopyError::Source)?;
-                target.insert(table, rows).await.map_err(CopyError::Target)
+                target.insert(table, rows, false).await.map_err(CopyError::Target)
             })
             .await?;
         let mut after = Digest::default();
@@ -80,7 +84,7 @@ pub async fn copy(from: &DatabaseUrl, to: &DatabaseUrl) -> Result<Copied, CopyEr
             source.check().await.map_err(CopyError::Source)?;
             after.add(table, &rows).map_err(CopyError::Target)
         };
-        target.each_batch(table, CopyError::Target, add).await?;
+        target.each_batch(&table.select(written), CopyError::Target, add).await?;
         if before != after {
             return Err(CopyError::Differs(table.name.clone()));
         }
@@ -88,17 +92,27 @@ pub async fn copy(from: &DatabaseUrl, to: &DatabaseUrl) -> Result<Copied, CopyEr
         copied.push(CopiedTable { name: table.name.clone(), rows, digest });
     }
     target.commit().await.map_err(CopyError::Target)?;
+    target.analyze().await;
     copied.sort_by(|one, other| one.name.cmp(&other.name));
     Ok(Copied { tables: copied, source })
 }
 
-async fn refuse_rows(url: &DatabaseUrl) -> Result<(), CopyError> {
+async fn refuse_any_rows(url: &DatabaseUrl) -> Result<(), CopyError> {
     if !url.may_exist() {
         return Ok(());
     }
     let mut side = Side::open(url).await.map_err(CopyError::Target)?;
     let tables = side.tables().await.map_err(CopyError::Target)?;
-    side.refuse_rows(&tables).await
+    refuse_rows(&mut side, &tables).await
+}
+
+async fn refuse_rows(target: &mut Side, tables: &[Table]) -> Result<(), CopyError> {
+    for table in tables {
+        if target.has_rows(table).await.map_err(CopyError::Target)? {
+            return Err(CopyError::NotEmpty(table.name.clone()));
+        }
+    }
+    Ok(())
 }
 
 async fn migrate(url: &DatabaseUrl) -> Result<(), StoreError> {

@@ -9,15 +9,15 @@ use super::tables::{Row, Table};
 
 /// Number of rows, and the sum of their SHA-256 modulo 2^256.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Digest {
-    pub(super) rows: u64,
+pub(crate) struct Digest {
+    pub(crate) rows: u64,
     /// Least significant byte first.
     sum: [u8; 32],
 }
 
 impl Digest {
     /// Adds rows.
-    pub(super) fn add(&mut self, table: &Table, rows: &[Row]) -> StoreResult<()> {
+    pub(crate) fn add(&mut self, table: &Table, rows: &[Row]) -> StoreResult<()> {
         for row in rows {
             let mut context = Context::new(&SHA256);
             for (column, value) in table.columns.iter().zip(row) {
@@ -52,7 +52,7 @@ impl fmt::Display for Digest {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::copy::tables::{Column, Kind};
+    use crate::rows::tables::{Column, Kind};
 
     fn of(rows: &[&[Option<&str>]]) -> Digest {
         let column = |name: &str| Column { name: name.into(), kind: Kind::Text };

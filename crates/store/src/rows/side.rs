@@ -10,10 +10,7 @@ use diesel::{
 use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
 use kernel::{StoreError, StoreResult};
 
-use super::{
-    error::CopyError,
-    tables::{Column, Kind, Row, Table, quoted},
-};
+use super::tables::{Column, Kind, Row, Table, quoted};
 use crate::{
     DatabaseUrl,
     dialect::Dialect,
@@ -40,7 +37,7 @@ const SQLITE_COLUMNS: &str = "SELECT m.name AS relation, p.name AS name, lower(p
     AND m.name <> '__diesel_schema_migrations' ORDER BY 1, 2";
 
 /// One of the two databases.
-pub(super) enum Side {
+pub(crate) enum Side {
     Postgres(Box<AsyncPgConnection>),
     Sqlite(SqliteConnection),
 }
@@ -68,7 +65,7 @@ struct Answer {
 }
 
 impl Side {
-    pub(super) async fn open(url: &DatabaseUrl) -> StoreResult<Self> {
+    pub(crate) async fn open(url: &DatabaseUrl) -> StoreResult<Self> {
         Ok(match url {
             DatabaseUrl::Sqlite(path) => Self::Sqlite(sqlite::open(path, "")?),
             DatabaseUrl::Postgres(url) => {
@@ -79,14 +76,14 @@ impl Side {
     }
 
     /// Returns whether migrations are pending.
-    pub(super) async fn is_behind(url: &DatabaseUrl) -> StoreResult<bool> {
+    pub(crate) async fn is_behind(url: &DatabaseUrl) -> StoreResult<bool> {
         match Self::open(url).await? {
             Self::Postgres(conn) => migrate::postgres_is_behind(*conn).await,
             Self::Sqlite(mut conn) => migrate::sqlite_is_behind(&mut conn),
         }
     }
 
-    fn dialect(&self) -> Dialect {
+    pub(crate) fn dialect(&self) -> Dialect {
         match self {
             Self::Postgres(_) => Dialect::Postgres,
             Self::Sqlite(_) => Dialect::Sqlite,
@@ -94,7 +91,7 @@ impl Side {
     }
 
     /// Returns all tables in alphabetical order.
-    pub(super) async fn tables(&mut self) -> StoreResult<Vec<Table>> {
+    pub(crate) async fn tables(&mut self) -> StoreResult<Vec<Table>> {
         let rows: Vec<ColumnRow> = match self {
             Self::Postgres(conn) => diesel_async::RunQueryDsl::load(sql_query(POSTGRES_COLUMNS), conn)
                 .await
@@ -115,7 +112,7 @@ impl Side {
     }
 
     /// Begins a transaction in which others can read but not change these tables.
-    pub(super) async fn begin(&mut self, tables: &[Table]) -> StoreResult<()> {
+    pub(crate) async fn begin(&mut self, tables: &[Table]) -> StoreResult<()> {
         match self {
             Self::Postgres(conn) => {
                 // In the order in which a unit of work locks them: its audit entries are last.
@@ -135,43 +132,68 @@ impl Side {
         }
     }
 
+    /// Begins a transaction that sees one state of the database and keeps nobody from changing it.
+    pub(crate) async fn begin_snapshot(&mut self) -> StoreResult<()> {
+        match self {
+            Self::Postgres(conn) => {
+                for statement in
+                    ["BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", "SET LOCAL statement_timeout = 0"]
+                {
+                    conn.batch_execute(statement).await.map_err(store_error)?;
+                }
+                Ok(())
+            }
+            Self::Sqlite(conn) => conn.batch_execute("BEGIN").map_err(store_error),
+        }
+    }
+
+    /// Begins a transaction that inserts rows while others change the database.
+    pub(crate) async fn begin_change(&mut self) -> StoreResult<()> {
+        match self {
+            Self::Postgres(conn) => {
+                for statement in ["BEGIN", "SET LOCAL statement_timeout = 0"] {
+                    conn.batch_execute(statement).await.map_err(store_error)?;
+                }
+                Ok(())
+            }
+            Self::Sqlite(conn) => conn.batch_execute("BEGIN IMMEDIATE").map_err(store_error),
+        }
+    }
+
     /// Returns an error if the transaction has ended.
-    pub(super) async fn check(&mut self) -> StoreResult<()> {
+    pub(crate) async fn check(&mut self) -> StoreResult<()> {
         match self {
             Self::Postgres(conn) => conn.batch_execute("SELECT 1").await.map_err(store_error),
             Self::Sqlite(_) => Ok(()),
         }
     }
 
-    pub(super) async fn commit(&mut self) -> StoreResult<()> {
+    pub(crate) async fn commit(&mut self) -> StoreResult<()> {
         match self {
-            Self::Postgres(conn) => {
-                conn.batch_execute("COMMIT").await.map_err(store_error)?;
-                // Without statistics, the first queries would be planned badly. Autovacuum comes in a minute.
-                for statement in ["SET statement_timeout = 0", "ANALYZE"] {
-                    if let Err(error) = conn.batch_execute(statement).await {
-                        tracing::warn!(%error, "the tables could not be analyzed");
-                    }
-                }
-                Ok(())
-            }
-            // SQLite has those of the migrations, which suit large tenants.
+            Self::Postgres(conn) => conn.batch_execute("COMMIT").await.map_err(store_error),
             Self::Sqlite(conn) => conn.batch_execute("COMMIT").map_err(store_error),
         }
     }
 
-    /// Returns an error if one of these tables has rows.
-    pub(super) async fn refuse_rows(&mut self, tables: &[Table]) -> Result<(), CopyError> {
-        for table in tables {
-            if self.has_rows(table).await.map_err(CopyError::Target)? {
-                return Err(CopyError::NotEmpty(table.name.clone()));
+    /// Collects statistics: without them, the first queries would be planned badly. SQLite has those of the migrations,
+    /// which suit large tenants.
+    pub(crate) async fn analyze(&mut self) {
+        let Self::Postgres(conn) = self else { return };
+        for statement in ["SET statement_timeout = 0", "ANALYZE"] {
+            if let Err(error) = conn.batch_execute(statement).await {
+                tracing::warn!(%error, "the tables could not be analyzed");
             }
         }
-        Ok(())
     }
 
-    async fn has_rows(&mut self, table: &Table) -> StoreResult<bool> {
-        let query = sql_query(format!("SELECT EXISTS (SELECT 1 FROM {}) AS yes", quoted(&table.name)));
+    /// Returns whether a table has rows.
+    pub(crate) async fn has_rows(&mut self, table: &Table) -> StoreResult<bool> {
+        self.exists(&format!("SELECT 1 FROM {}", quoted(&table.name))).await
+    }
+
+    /// Returns whether a query has rows.
+    pub(crate) async fn exists(&mut self, query: &str) -> StoreResult<bool> {
+        let query = sql_query(format!("SELECT EXISTS ({query}) AS yes"));
         let answer: Answer = match self {
             Self::Postgres(conn) => {
                 diesel_async::RunQueryDsl::get_result(query, conn).await.map_err(store_error)?
@@ -181,8 +203,32 @@ impl Side {
         Ok(answer.yes)
     }
 
-    /// Inserts rows.
-    pub(super) async fn insert(&mut self, table: &Table, mut rows: Vec<Row>) -> StoreResult<()> {
+    /// Returns whether a row of a table has this text in a column.
+    pub(crate) async fn has_value(&mut self, table: &Table, column: &str, value: &str) -> StoreResult<bool> {
+        let place = match self {
+            Self::Postgres(_) => "$1",
+            Self::Sqlite(_) => "?1",
+        };
+        let (table, column) = (quoted(&table.name), quoted(column));
+        let query =
+            sql_query(format!("SELECT EXISTS (SELECT 1 FROM {table} WHERE {column} = {place}) AS yes"));
+        let query = query.bind::<Text, _>(value);
+        let answer: Answer = match self {
+            Self::Postgres(conn) => {
+                diesel_async::RunQueryDsl::get_result(query, conn).await.map_err(store_error)?
+            }
+            Self::Sqlite(conn) => diesel::RunQueryDsl::get_result(query, conn).map_err(store_error)?,
+        };
+        Ok(answer.yes)
+    }
+
+    /// Inserts rows. With `or_keep`, rows whose key exists stay as they are.
+    pub(crate) async fn insert(
+        &mut self,
+        table: &Table,
+        mut rows: Vec<Row>,
+        or_keep: bool,
+    ) -> StoreResult<()> {
         for row in &mut rows {
             for (column, value) in table.columns.iter().zip(row) {
                 if let Some(text) = value {
@@ -191,7 +237,9 @@ impl Side {
             }
         }
         let rows = serde_json::to_string(&rows).map_err(|error| corrupt("row", error))?;
-        let statement = sql_query(table.insert(self.dialect())).bind::<Text, _>(rows);
+        let keep = if or_keep { " ON CONFLICT DO NOTHING" } else { "" };
+        let insert = format!("{}{keep}", table.insert(self.dialect()));
+        let statement = sql_query(insert).bind::<Text, _>(rows);
         match self {
             Self::Postgres(conn) => diesel_async::RunQueryDsl::execute(statement, conn).await,
             Self::Sqlite(conn) => diesel::RunQueryDsl::execute(statement, conn),
@@ -200,14 +248,14 @@ impl Side {
         Ok(())
     }
 
-    /// Calls a function with all rows of a table, a few at a time. `failed` makes the errors of this database.
-    pub(super) async fn each_batch(
+    /// Calls a function with the rows of a query ([`Table::select`]), a few at a time. `failed` makes the errors of this
+    /// database.
+    pub(crate) async fn each_batch<E>(
         &mut self,
-        table: &Table,
-        failed: fn(StoreError) -> CopyError,
-        mut with: impl AsyncFnMut(Vec<Row>) -> Result<(), CopyError>,
-    ) -> Result<(), CopyError> {
-        let select = table.select(self.dialect());
+        select: &str,
+        failed: fn(StoreError) -> E,
+        mut with: impl AsyncFnMut(Vec<Row>) -> Result<(), E>,
+    ) -> Result<(), E> {
         let broken = |error| failed(store_error(error));
         match self {
             Self::Postgres(conn) => {

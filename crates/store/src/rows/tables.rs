@@ -14,25 +14,25 @@ const REFERENCED: [&str; 3] = ["tenants", "users", "groups"];
 const TIME: &str = "%Y-%m-%d %H:%M:%S%.f";
 
 /// The values of a row in the order of the table's columns. `None` is NULL.
-pub(super) type Row = Vec<Option<String>>;
+pub(crate) type Row = Vec<Option<String>>;
 
 /// A table. Its columns are in alphabetical order.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Table {
-    pub(super) name: String,
-    pub(super) columns: Vec<Column>,
+pub(crate) struct Table {
+    pub(crate) name: String,
+    pub(crate) columns: Vec<Column>,
 }
 
 /// A column.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Column {
-    pub(super) name: String,
-    pub(super) kind: Kind,
+pub(crate) struct Column {
+    pub(crate) name: String,
+    pub(crate) kind: Kind,
 }
 
 /// What the values of a column are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Text,
     Json,
     Integer,
@@ -43,7 +43,7 @@ pub(super) enum Kind {
 
 impl Kind {
     /// Reads the name of a type in lower case, as either database shows it.
-    pub(super) fn of(name: &str) -> StoreResult<Self> {
+    pub(crate) fn of(name: &str) -> StoreResult<Self> {
         Ok(match name {
             "text" => Self::Text,
             "json" => Self::Json,
@@ -71,7 +71,7 @@ impl Kind {
     }
 
     /// Returns the expression that turns a text into a value of this kind.
-    fn read_text(self, dialect: Dialect, text: &str) -> String {
+    pub(crate) fn read_text(self, dialect: Dialect, text: &str) -> String {
         match (self, dialect) {
             (Self::Text, _) | (Self::Json | Self::Time, Dialect::Sqlite) => text.to_owned(),
             (Self::Json, Dialect::Postgres) => format!("({text})::json"),
@@ -85,7 +85,7 @@ impl Kind {
     }
 
     /// Returns the text of a value as it is stored and digested: one for each value.
-    pub(super) fn canonical(self, text: &str) -> StoreResult<Cow<'_, str>> {
+    pub(crate) fn canonical(self, text: &str) -> StoreResult<Cow<'_, str>> {
         if self != Self::Time {
             return Ok(text.into());
         }
@@ -96,7 +96,7 @@ impl Kind {
 
 impl Table {
     /// Returns the query for all rows. `row` is a JSON array of texts.
-    pub(super) fn select(&self, dialect: Dialect) -> String {
+    pub(crate) fn select(&self, dialect: Dialect) -> String {
         let array = match dialect {
             Dialect::Postgres => "json_build_array",
             Dialect::Sqlite => "json_array",
@@ -106,8 +106,13 @@ impl Table {
         format!("SELECT CAST({array}({}) AS text) AS \"row\" FROM {}", texts.join(", "), quoted(&self.name))
     }
 
+    /// Returns the query for the rows that meet a condition.
+    pub(crate) fn select_where(&self, dialect: Dialect, condition: &str) -> String {
+        format!("{} WHERE {condition}", self.select(dialect))
+    }
+
     /// Returns the statement that inserts rows. Its parameter is a JSON array of such arrays.
-    pub(super) fn insert(&self, dialect: Dialect) -> String {
+    pub(crate) fn insert(&self, dialect: Dialect) -> String {
         let value = |(number, column): (usize, &Column)| {
             let text = match dialect {
                 Dialect::Postgres => format!("e.r ->> {number}"),
@@ -119,7 +124,8 @@ impl Table {
         let values: Vec<_> = self.columns.iter().enumerate().map(value).collect();
         let rows = match dialect {
             Dialect::Postgres => "json_array_elements($1::json) AS e(r)",
-            Dialect::Sqlite => "json_each(?1)",
+            // Without the condition, SQLite reads ON CONFLICT as part of a join.
+            Dialect::Sqlite => "json_each(?1) WHERE true",
         };
         format!(
             "INSERT INTO {} ({}) SELECT {} FROM {rows}",
@@ -131,18 +137,18 @@ impl Table {
 }
 
 /// Returns a name as an identifier in SQL.
-pub(super) fn quoted(name: &str) -> String {
+pub(crate) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
 /// Returns a table that only one side has, or that has other columns there.
-pub(super) fn difference(ones: &[Table], others: &[Table]) -> Option<String> {
+pub(crate) fn difference(ones: &[Table], others: &[Table]) -> Option<String> {
     let differing = |a: &[Table], b: &[Table]| a.iter().find(|table| !b.contains(table)).cloned();
     differing(ones, others).or_else(|| differing(others, ones)).map(|table| table.name)
 }
 
 /// Returns the tables so that rows exist before others refer to them.
-pub(super) fn referenced_first(tables: &[Table]) -> Vec<&Table> {
+pub(crate) fn referenced_first(tables: &[Table]) -> Vec<&Table> {
     let mut sorted: Vec<_> = tables.iter().collect();
     sorted.sort_by_key(|table| {
         REFERENCED.iter().position(|name| *name == table.name).unwrap_or(REFERENCED.len())

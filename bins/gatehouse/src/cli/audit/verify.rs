@@ -48,13 +48,13 @@ pub(super) fn keys(said: &[String], own: bool, of: &Settings, tenant: &str) -> R
 }
 
 /// Options of a verification in the database.
-pub(super) struct VerifyOptions {
-    pub(super) known: Vec<PathBuf>,
-    pub(super) keys: Vec<String>,
-    pub(super) retired: Vec<String>,
+pub(crate) struct VerifyOptions {
+    pub(crate) known: Vec<PathBuf>,
+    pub(crate) keys: Vec<String>,
+    pub(crate) retired: Vec<String>,
 }
 
-pub(super) async fn verify_database(
+pub(crate) async fn verify_database(
     tenant: &str,
     said: &VerifyOptions,
     settings: &Settings,

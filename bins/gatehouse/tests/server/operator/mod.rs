@@ -13,6 +13,7 @@ mod roles;
 mod statistics;
 mod tls;
 mod traces;
+mod transfer;
 
 use std::time::{Duration, Instant};
 

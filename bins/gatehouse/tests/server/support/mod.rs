@@ -40,8 +40,12 @@ pub(crate) fn server_certificate() -> (String, String) {
 
 /// Returns the authenticator app's code for this secret, this many time steps from now.
 pub(crate) fn code(secret: &str, server: &Server, steps: i64) -> String {
+    code_at(secret, kernel::Env::now(&*server.env).unix_millis() / 1000 + steps * 30)
+}
+
+/// Returns the authenticator app's code for this secret at a time in seconds since 1970.
+pub(crate) fn code_at(secret: &str, seconds: i64) -> String {
     let secret = data_encoding::BASE32_NOPAD.decode(secret.as_bytes()).unwrap();
-    let seconds = kernel::Env::now(&*server.env).unix_millis() / 1000 + steps * 30;
     totp_lite::totp_custom::<totp_lite::Sha1>(30, 6, &secret, u64::try_from(seconds).unwrap())
 }
 

@@ -1,0 +1,5 @@
+//! Rows of any table as texts that mean the same on SQLite and PostgreSQL, to copy them from one database to another.
+
+pub(crate) mod digest;
+pub(crate) mod side;
+pub(crate) mod tables;
