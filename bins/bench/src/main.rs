@@ -131,8 +131,8 @@ mod tests {
             "audit large",
             "webhooks",
             "webhooks drain",
-            "webhooks paced program",
-            "webhooks bad program",
+            "webhooks paced",
+            "webhooks bad",
             "policies",
             "policies program",
             "nodes",
@@ -142,7 +142,7 @@ mod tests {
         ] {
             assert!(parse(line).is_ok(), "{line}");
         }
-        for line in ["", "nonsense", "audit nonsense", "webhooks nonsense", "webhooks bad program more"] {
+        for line in ["", "nonsense", "audit nonsense", "webhooks nonsense", "webhooks bad more"] {
             assert!(parse(line).is_err(), "{line}");
         }
     }

@@ -54,15 +54,18 @@ pub(super) async fn export(command: &Export, office: &Operator, settings: &Setti
         }
     };
     if command.hold {
-        hold("The export is complete.", async || {
+        let held = hold("The export is complete.", async || {
             let held = exported.still_holds().await;
             Ok(held.map_err(|error| {
                 format!(
                     "the source may have accepted changes since the export: do not use the file ({error})"
                 )
             })?)
-        })
-        .await?;
+        });
+        if let Err(problem) = held.await {
+            let _already_gone = fs::remove_file(path);
+            return Err(problem);
+        }
     }
     let rows = rows(&exported.tables);
     let bytes = file.metadata()?.len();
@@ -92,8 +95,12 @@ async fn write(
 pub(super) async fn import(command: &Import, office: &Operator, settings: &Settings) -> Result<Report> {
     let file = open(&command.from)?;
     let imported = store::import_tenant(&settings.database_url, &settings.master_keys(), file).await?;
-    let options = VerifyOptions { known: Vec::new(), keys: Vec::new(), retired: Vec::new() };
-    let log = verify_database(&imported.slug, &options, settings, office).await?;
+    let retired = imported.retired_keys.values().cloned().collect();
+    let options = VerifyOptions { known: Vec::new(), keys: Vec::new(), retired };
+    let verified = verify_database(&imported.slug, &options, settings, office).await;
+    let log = verified.map_err(|error| {
+        format!("{} was imported, but its audit log could not be verified: {error}", imported.slug)
+    })?;
     let rows = rows(&imported.tables);
     let json = json!({
         "tenantId": imported.tenant,
@@ -101,11 +108,18 @@ pub(super) async fn import(command: &Import, office: &Operator, settings: &Setti
         "exportedAt": imported.exported_at,
         "rows": rows,
         "tables": tables(&imported.tables),
+        "retiredKeys": imported.retired_keys,
         "auditLog": log.json,
     });
+    let retired = imported.retired_keys.iter().map(|(there, here)| {
+        format!("The retired key {there} of the source is here: audit verify --retired-key {here}\n")
+    });
     let lines = format!(
-        "Imported {rows} rows of {}, exported at {}.\n{}",
-        imported.slug, imported.exported_at, log.lines
+        "Imported {rows} rows of {}, exported at {}.\n{}{}",
+        imported.slug,
+        imported.exported_at,
+        retired.collect::<String>(),
+        log.lines
     );
     Ok(Report { json, lines, failed: log.failed })
 }

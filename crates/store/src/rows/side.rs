@@ -111,6 +111,18 @@ impl Side {
         Ok(tables)
     }
 
+    /// Returns the name of the newest migration.
+    pub(crate) async fn newest_migration(&mut self) -> StoreResult<String> {
+        let query = sql_query("SELECT max(version) AS \"row\" FROM __diesel_schema_migrations");
+        let newest: Line = match self {
+            Self::Postgres(conn) => {
+                diesel_async::RunQueryDsl::get_result(query, conn).await.map_err(store_error)?
+            }
+            Self::Sqlite(conn) => diesel::RunQueryDsl::get_result(query, conn).map_err(store_error)?,
+        };
+        Ok(newest.row)
+    }
+
     /// Begins a transaction in which others can read but not change these tables.
     pub(crate) async fn begin(&mut self, tables: &[Table]) -> StoreResult<()> {
         match self {

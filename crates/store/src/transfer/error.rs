@@ -34,20 +34,30 @@ pub enum TransferError {
     /// The signature is not valid.
     #[error("the file was changed or cut off after the export")]
     Signature,
-    /// A sealed value needs a key that this installation does not have.
+    /// A value needs a key that the source has and this installation does not.
     #[error("the table {table} has values of the source's master key {key}: add it at the end of master_key")]
-    SealedWith {
+    MissingKey {
         /// The table.
         table: String,
         /// The id of the key at the source.
         key: String,
     },
-    /// This installation has another key under the id of a key that the source has retired.
-    #[error("the audit log names a retired key as {0}, which is another key here: rename that one")]
-    RetiredKey(String),
-    /// A table has other columns here.
-    #[error("the table {0} has other columns here: use the same version of Gatehouse on both sides")]
+    /// The database of the source had another schema.
+    #[error(
+        "the file has the schema {file}, this database {here}: use the same version of Gatehouse on both sides"
+    )]
+    Version {
+        /// Newest migration of the source.
+        file: String,
+        /// Newest migration here.
+        here: String,
+    },
+    /// A table is missing on one side, or has other columns there.
+    #[error("the table {0} of the file differs from the one here")]
     Schema(String),
+    /// A row belongs to another tenant than the file.
+    #[error("the table {0} of the file has a row of another tenant")]
+    OtherTenant(String),
     /// The tenant is already there.
     #[error("the tenant exists here already")]
     Exists,

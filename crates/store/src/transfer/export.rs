@@ -65,7 +65,8 @@ pub async fn export_tenant(
     } else {
         source.begin_snapshot().await?;
     }
-    let mut writer = Writer::new(to, &Header::new(tenant, slug, now, &keys))?;
+    let schema = source.newest_migration().await?;
+    let mut writer = Writer::new(to, &Header::new((tenant, slug), schema, now, &keys))?;
     let mut exported = Vec::new();
     let mut addresses = Vec::new();
     for table in referenced_first(&tables) {

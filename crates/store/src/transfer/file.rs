@@ -29,6 +29,8 @@ pub(super) struct Header {
     pub(super) tenant: TenantId,
     /// Its short name.
     pub(super) slug: String,
+    /// The newest migration of the database.
+    pub(super) schema: String,
     /// When it was exported.
     pub(super) exported_at: Timestamp,
     /// The tenant's id signed with each master key of the source, by the id of the key.
@@ -36,12 +38,18 @@ pub(super) struct Header {
 }
 
 impl Header {
-    pub(super) fn new(tenant: &TenantId, slug: &str, now: Timestamp, keys: &SigningKeys) -> Self {
+    pub(super) fn new(
+        (tenant, slug): (&TenantId, &str),
+        schema: String,
+        now: Timestamp,
+        keys: &SigningKeys,
+    ) -> Self {
         let signatures = keys.sign_with_each(tenant.as_str().as_bytes());
         Self {
             format: FORMAT.to_owned(),
             tenant: tenant.clone(),
             slug: slug.to_owned(),
+            schema,
             exported_at: now,
             keys: signatures.map(|own| (own.key.to_owned(), HEXLOWER.encode(&own.tag))).collect(),
         }
@@ -121,7 +129,8 @@ pub(super) struct Reader<'k, R> {
     /// Ids of keys here by those at the source.
     pub(super) shared: BTreeMap<String, String>,
     digest: Context,
-    line: u64,
+    /// Number of the line that was read last, from 1.
+    pub(super) line: u64,
     pub(super) header: Header,
 }
 

@@ -4,37 +4,41 @@ use std::collections::BTreeMap;
 
 use data_encoding::{BASE64URL_NOPAD, HEXLOWER};
 use kernel::SealingKeys;
+use ring::digest::{SHA256, digest};
 use serde_json::Value;
 
-use super::TransferError;
+use super::{TransferError, file::Header};
 use crate::rows::tables::{Row, Table};
 
-/// The ids of keys here.
-pub(super) struct KeyIds<'k> {
-    /// By those at the source.
-    pub(super) shared: &'k BTreeMap<String, String>,
-    /// Whether there is a key with an id here.
-    pub(super) is_used: &'k dyn Fn(&str) -> bool,
+/// Replaces the ids of keys at the source by those here.
+pub(super) struct KeyIds {
+    header: Header,
+    /// Ids here of keys that both sides have, by those at the source.
+    shared: BTreeMap<String, String>,
+    /// New ids of keys that the source has retired, by the old ones.
+    pub(super) retired: BTreeMap<String, String>,
 }
 
 /// Replaces the ids in a value.
-type Replace<'k> = fn(&KeyIds<'k>, &str) -> Result<String, Problem>;
+type Replace = fn(&mut KeyIds, &str) -> Result<String, Problem>;
 
 /// Why an id cannot be replaced.
 enum Problem {
     /// The value has another form than this version writes.
     Malformed,
-    /// The key is not known here.
-    Unknown(String),
-    /// Another key has the id here.
-    Taken(String),
+    /// The source has the key, but this installation does not.
+    Missing(String),
 }
 
-impl<'k> KeyIds<'k> {
+impl KeyIds {
+    pub(super) fn new(header: Header, shared: BTreeMap<String, String>) -> Self {
+        Self { header, shared, retired: BTreeMap::new() }
+    }
+
     /// Replaces the ids in a row.
-    pub(super) fn replace(&self, table: &Table, row: &mut Row) -> Result<(), TransferError> {
-        let (column, replace): (_, Replace<'k>) = match table.name.as_str() {
-            "audit_entries" => ("mac_key", Self::mac_key),
+    pub(super) fn replace(&mut self, table: &Table, row: &mut Row) -> Result<(), TransferError> {
+        let (column, replace): (_, Replace) = match table.name.as_str() {
+            "audit_entries" => ("mac_key", Self::here),
             "factors" => ("sealed", Self::sealed_hex),
             "saml_providers" => ("document", Self::sealed_in_document),
             "webhook_subscriptions" => ("secrets", Self::webhook_secrets),
@@ -44,55 +48,56 @@ impl<'k> KeyIds<'k> {
             if let (true, Some(text)) = (known.name == column, value) {
                 *text = replace(self, text).map_err(|problem| match problem {
                     Problem::Malformed => TransferError::Schema(table.name.clone()),
-                    Problem::Unknown(key) => TransferError::SealedWith { table: table.name.clone(), key },
-                    Problem::Taken(key) => TransferError::RetiredKey(key),
+                    Problem::Missing(key) => TransferError::MissingKey { table: table.name.clone(), key },
                 })?;
             }
         }
         Ok(())
     }
 
-    fn here(&self, id: &str) -> Result<String, Problem> {
-        self.shared.get(id).cloned().ok_or_else(|| Problem::Unknown(id.to_owned()))
-    }
-
-    /// The log also verifies with a key that the source has retired, if the operator names it.
-    fn mac_key(&self, id: &str) -> Result<String, Problem> {
-        match self.here(id) {
-            Err(Problem::Unknown(id)) if (self.is_used)(&id) => Err(Problem::Taken(id)),
-            Err(Problem::Unknown(id)) => Ok(id),
-            known => known,
+    /// A key that the source has retired gets an id that no other key has. Its values are as useless as they were.
+    fn here(&mut self, id: &str) -> Result<String, Problem> {
+        if let Some(here) = self.shared.get(id) {
+            return Ok(here.clone());
         }
+        if self.header.keys.contains_key(id) {
+            return Err(Problem::Missing(id.to_owned()));
+        }
+        let new = || {
+            let of = [self.header.tenant.as_str(), id].join("\0");
+            let hash = HEXLOWER.encode(digest(&SHA256, of.as_bytes()).as_ref());
+            format!("retired{}", hash.get(..16).unwrap_or_default())
+        };
+        Ok(self.retired.entry(id.to_owned()).or_insert_with(new).clone())
     }
 
-    fn sealed(&self, bytes: &[u8]) -> Result<Vec<u8>, Problem> {
-        let mut unknown = None;
+    fn sealed(&mut self, bytes: &[u8]) -> Result<Vec<u8>, Problem> {
+        let mut missing = None;
         let renamed = SealingKeys::rename(bytes, |id| match self.here(id) {
             Ok(here) => Some(here),
             Err(problem) => {
-                unknown = Some(problem);
+                missing = Some(problem);
                 None
             }
         });
-        renamed.ok_or_else(|| unknown.unwrap_or(Problem::Malformed))
+        renamed.ok_or_else(|| missing.unwrap_or(Problem::Malformed))
     }
 
-    fn sealed_hex(&self, hex: &str) -> Result<String, Problem> {
+    fn sealed_hex(&mut self, hex: &str) -> Result<String, Problem> {
         let bytes = HEXLOWER.decode(hex.as_bytes()).map_err(|_| Problem::Malformed)?;
         Ok(HEXLOWER.encode(&self.sealed(&bytes)?))
     }
 
     /// Private keys of an SSO connection are members named `sealed`.
-    fn sealed_in_document(&self, text: &str) -> Result<String, Problem> {
-        let replace = |value: &str| {
+    fn sealed_in_document(&mut self, text: &str) -> Result<String, Problem> {
+        with_members(text, "sealed", &mut |value| {
             let bytes = BASE64URL_NOPAD.decode(value.as_bytes()).map_err(|_| Problem::Malformed)?;
             Ok(BASE64URL_NOPAD.encode(&self.sealed(&bytes)?))
-        };
-        with_members(text, "sealed", &replace)
+        })
     }
 
-    fn webhook_secrets(&self, text: &str) -> Result<String, Problem> {
-        with_members(text, "key", &|id| self.here(id))
+    fn webhook_secrets(&mut self, text: &str) -> Result<String, Problem> {
+        with_members(text, "key", &mut |id| self.here(id))
     }
 }
 
@@ -100,7 +105,7 @@ impl<'k> KeyIds<'k> {
 fn with_members(
     text: &str,
     name: &str,
-    replace: &dyn Fn(&str) -> Result<String, Problem>,
+    replace: &mut dyn FnMut(&str) -> Result<String, Problem>,
 ) -> Result<String, Problem> {
     let mut document = serde_json::from_str(text).map_err(|_| Problem::Malformed)?;
     walk(&mut document, name, replace)?;
@@ -110,7 +115,7 @@ fn with_members(
 fn walk(
     value: &mut Value,
     name: &str,
-    replace: &dyn Fn(&str) -> Result<String, Problem>,
+    replace: &mut dyn FnMut(&str) -> Result<String, Problem>,
 ) -> Result<(), Problem> {
     match value {
         Value::Array(items) => items.iter_mut().try_for_each(|item| walk(item, name, replace)),

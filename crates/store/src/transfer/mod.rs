@@ -33,12 +33,16 @@ pub struct TransferredTable {
     pub rows: u64,
 }
 
-/// Returns the condition for the rows of a tenant; `None` for tables without a tenant or whose rows stay.
-fn condition(table: &Table, tenant: &kernel::TenantId) -> Option<String> {
+/// Returns the column with the tenant; `None` for tables without a tenant or whose rows stay.
+fn tenant_column(table: &Table) -> Option<&'static str> {
     if IN_PROGRESS.contains(&table.name.as_str()) {
         return None;
     }
     let column = if table.name == "tenants" { "id" } else { "tenant_id" };
-    let has_tenant = table.columns.iter().any(|known| known.name == column);
-    has_tenant.then(|| format!("{} = '{tenant}'", quoted(column)))
+    table.columns.iter().any(|known| known.name == column).then_some(column)
+}
+
+/// Returns the condition for the rows of a tenant; `None` for tables without a tenant or whose rows stay.
+fn condition(table: &Table, tenant: &kernel::TenantId) -> Option<String> {
+    Some(format!("{} = '{tenant}'", quoted(tenant_column(table)?)))
 }

@@ -1,5 +1,7 @@
 //! `gatehouse tenant export` and `gatehouse tenant import`: a tenant moves to another installation.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 use store::testing::Kind;
 use webhooks::verify::{ReceiverSecrets, verify};
@@ -159,6 +161,53 @@ fn works(target: &Process, acme: &Acme, sink: &Sink) {
             assert_eq!(done.json()["status"], "SIGNED_IN", "{}", done.text);
         }
     }
+}
+
+/// Returns the master keys that an SQLite installation has generated, with their ids.
+fn generated_keys(process: &Process) -> String {
+    let secrets = std::fs::read_to_string(process.path().join("data/secrets.toml")).unwrap();
+    let line = secrets.lines().find(|line| line.starts_with("master_key")).unwrap();
+    line.split('"').nth(1).unwrap().to_owned()
+}
+
+#[test]
+fn log_with_a_retired_key_verifies_while_a_server_runs() {
+    // Both installations have generated a first key with the same id. The source has replaced and retired its own.
+    let source = Process::on(Kind::Sqlite, &SETTINGS);
+    source.tenant("acme");
+    let server = source.serve();
+    let verified = || source.json(&["audit", "verify", "--tenant", "acme"]);
+    super::until("the log is sealed", Duration::from_secs(10), || verified()["waiting"] == 0);
+    source.json(&["keys", "rotate", "--only", "master-key"]);
+    source.json(&["keys", "retire", "--only", "master-key"]);
+    drop(server);
+    let remaining = generated_keys(&source);
+    let key = remaining.rsplit(':').next().unwrap();
+    let path = source.path().join("acme.jsonl");
+    let file = path.to_str().unwrap();
+    source.json(&["tenant", "export", "--slug", "acme", "--to", file]);
+
+    let mut target = Process::on(Kind::Sqlite, &SETTINGS);
+    target.tenant("host");
+    let own = generated_keys(&target);
+    let own = own.rsplit(':').next().unwrap().to_owned();
+    target.set("GATEHOUSE_MASTER_KEY", &format!("1:{own},acme1:{key}"));
+    let server = target.serve();
+    let imported = target.json(&["tenant", "import", "--from", file]);
+    assert_eq!(imported["auditLog"]["count"], 0, "{imported}");
+    let retired = imported["retiredKeys"]["1"].as_str().unwrap();
+    assert!(retired.starts_with("retired"), "{imported}");
+    let verify = |more: &[&str]| target.run(&[&["audit", "verify", "--tenant", "acme"], more].concat());
+    assert!(!verify(&[]).status.success(), "the retired key is not trusted");
+    assert!(verify(&["--retired-key", retired]).status.success());
+    assert_eq!(target.json(&["audit", "verify", "--tenant", "host"])["count"], 0);
+    // The running server serves the tenant and goes on with its log.
+    target.json(&["token", "scim", "--tenant", "acme", "--name", "Later"]);
+    super::until("the new entry is sealed", Duration::from_secs(10), || {
+        let verified = verify(&["--retired-key", retired, "--json"]);
+        serde_json::from_slice::<Value>(&verified.stdout).unwrap()["waiting"] == 0
+    });
+    assert!(!server.log().contains("could not be sealed"), "{}", server.log());
 }
 
 #[test]
