@@ -146,29 +146,24 @@ impl Side {
 
     /// Begins a transaction that sees one state of the database and keeps nobody from changing it.
     pub(crate) async fn begin_snapshot(&mut self) -> StoreResult<()> {
-        match self {
-            Self::Postgres(conn) => {
-                for statement in
-                    ["BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", "SET LOCAL statement_timeout = 0"]
-                {
-                    conn.batch_execute(statement).await.map_err(store_error)?;
-                }
-                Ok(())
-            }
-            Self::Sqlite(conn) => conn.batch_execute("BEGIN").map_err(store_error),
-        }
+        self.begin_with("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", "BEGIN").await
     }
 
     /// Begins a transaction that inserts rows while others change the database.
     pub(crate) async fn begin_change(&mut self) -> StoreResult<()> {
+        self.begin_with("BEGIN", "BEGIN IMMEDIATE").await
+    }
+
+    /// Begins a transaction without a time limit.
+    async fn begin_with(&mut self, postgres: &str, sqlite: &str) -> StoreResult<()> {
         match self {
             Self::Postgres(conn) => {
-                for statement in ["BEGIN", "SET LOCAL statement_timeout = 0"] {
+                for statement in [postgres, "SET LOCAL statement_timeout = 0"] {
                     conn.batch_execute(statement).await.map_err(store_error)?;
                 }
                 Ok(())
             }
-            Self::Sqlite(conn) => conn.batch_execute("BEGIN IMMEDIATE").map_err(store_error),
+            Self::Sqlite(conn) => conn.batch_execute(sqlite).map_err(store_error),
         }
     }
 

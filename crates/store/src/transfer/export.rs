@@ -3,11 +3,12 @@
 use std::io::Write;
 
 use credentials::Salt;
-use kernel::{MasterKeys, SigningKeys, StoreError, TenantId, Timestamp};
+use kernel::{MasterKeys, StoreError, TenantId, Timestamp};
 
 use super::{
     SALTS, TransferError, TransferredTable, condition,
-    file::{Header, PURPOSE, Writer},
+    file::{Header, Writer},
+    signing_keys,
 };
 use crate::{
     DatabaseUrl,
@@ -48,16 +49,7 @@ pub async fn export_tenant(
     hold: bool,
     to: impl Write,
 ) -> Result<Exported, TransferError> {
-    if !from.may_exist() {
-        return Err(TransferError::Missing);
-    }
-    if Side::is_behind(from).await? {
-        return Err(TransferError::Behind);
-    }
-    let keys = SigningKeys::derive(masters, PURPOSE);
-    if keys.newest().is_none() {
-        return Err(TransferError::NoKey);
-    }
+    let keys = signing_keys(from, masters).await?;
     let mut source = Side::open(from).await?;
     let tables = source.tables().await?;
     if hold {

@@ -6,13 +6,13 @@ use std::{
     io::{BufReader, Seek, SeekFrom},
 };
 
-use kernel::{MasterKeys, SigningKeys, TenantId, Timestamp};
+use kernel::{MasterKeys, TenantId, Timestamp};
 
 use super::{
     SALTS, TransferError, TransferredTable, condition,
-    file::{Line, PURPOSE, Reader},
+    file::{Line, Reader},
     key_ids::KeyIds,
-    tenant_column,
+    signing_keys, tenant_column,
 };
 use crate::{
     DatabaseUrl,
@@ -48,16 +48,7 @@ pub async fn import_tenant(
     masters: &MasterKeys,
     mut file: File,
 ) -> Result<Imported, TransferError> {
-    if !to.may_exist() {
-        return Err(TransferError::Missing);
-    }
-    if Side::is_behind(to).await? {
-        return Err(TransferError::Behind);
-    }
-    let keys = SigningKeys::derive(masters, PURPOSE);
-    if keys.newest().is_none() {
-        return Err(TransferError::NoKey);
-    }
+    let keys = signing_keys(to, masters).await?;
     let mut checked = Reader::new(BufReader::new(&file), &keys)?;
     while checked.next()?.is_some() {}
     file.seek(SeekFrom::Start(0))?;
@@ -212,12 +203,12 @@ mod tests {
     use std::path::{Path, PathBuf};
 
     use audit::EntryKeys;
-    use kernel::{Secret, SystemEnv};
+    use kernel::{Secret, SigningKeys, SystemEnv};
 
     use super::*;
     use crate::{
         Store,
-        transfer::file::{Header, Writer},
+        transfer::file::{Header, PURPOSE, Writer},
     };
 
     /// An empty database, and what a file for it needs.

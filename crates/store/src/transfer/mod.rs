@@ -16,7 +16,15 @@ pub use self::error::TransferError;
 pub use self::export::{Exported, export_tenant};
 pub use self::import::{Imported, import_tenant};
 
-use crate::rows::tables::{Table, quoted};
+use kernel::{MasterKeys, SigningKeys, TenantId};
+
+use crate::{
+    DatabaseUrl,
+    rows::{
+        side::Side,
+        tables::{Table, quoted},
+    },
+};
 
 /// State of a sign-in or a step-up in progress. It is worth nothing elsewhere, and would need keys of its own.
 const IN_PROGRESS: [&str; 4] = ["saml_requests", "saml_trials", "step_up_challenges", "tickets"];
@@ -33,6 +41,18 @@ pub struct TransferredTable {
     pub rows: u64,
 }
 
+/// Returns the keys that sign and verify files. Fails without any, or if the database is not there or not migrated.
+async fn signing_keys(url: &DatabaseUrl, masters: &MasterKeys) -> Result<SigningKeys, TransferError> {
+    if !url.may_exist() {
+        return Err(TransferError::Missing);
+    }
+    if Side::is_behind(url).await? {
+        return Err(TransferError::Behind);
+    }
+    let keys = SigningKeys::derive(masters, file::PURPOSE);
+    if keys.newest().is_none() { Err(TransferError::NoKey) } else { Ok(keys) }
+}
+
 /// Returns the column with the tenant; `None` for tables without a tenant or whose rows stay.
 fn tenant_column(table: &Table) -> Option<&'static str> {
     if IN_PROGRESS.contains(&table.name.as_str()) {
@@ -43,6 +63,6 @@ fn tenant_column(table: &Table) -> Option<&'static str> {
 }
 
 /// Returns the condition for the rows of a tenant; `None` for tables without a tenant or whose rows stay.
-fn condition(table: &Table, tenant: &kernel::TenantId) -> Option<String> {
+fn condition(table: &Table, tenant: &TenantId) -> Option<String> {
     Some(format!("{} = '{tenant}'", quoted(tenant_column(table)?)))
 }
