@@ -190,7 +190,7 @@ impl Authority {
         tx: &mut Tx,
         at_end: CredentialAtCommit,
     ) -> Result<(), Problem> {
-        let checked = check_credential(Some(at_end.credential), ctx.env.now())?;
+        let checked = check_credential(at_end.credential, ctx.env.now())?;
         self.check_caller(ctx, tx, checked, !at_end.own_policies).await
     }
 

@@ -31,7 +31,7 @@ pub(crate) struct EntryRow {
 macro_rules! insert_entry {
     ($row:expr, $conn:expr) => {
         diesel_async::RunQueryDsl::execute(
-            diesel::insert_into($crate::schema::audit_entries::table).values($row),
+            $crate::prepared::Kept(diesel::insert_into($crate::schema::audit_entries::table).values($row)),
             $conn,
         )
         .await

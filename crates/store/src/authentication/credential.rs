@@ -42,12 +42,12 @@ impl Tx {
     }
 
     /// Returns the credential as [`Tx::record`] read it, if others can have changed it since the transaction began.
-    /// Also `None` if this unit of work itself changed the credential or its holder, because it made that decision
-    /// itself.
+    /// `None` if this unit of work itself changed the credential or its holder, because it made that decision itself,
+    /// and if it wrote nothing.
     pub fn credential_at_end(&mut self) -> StoreResult<Option<CredentialAtCommit>> {
         let (Dialect::Postgres, Some(reread)) = (self.db.dialect(), &self.reread) else { return Ok(None) };
         let RereadResult { credential, own } = reread.take();
-        let Some(credential) = credential.transpose()?.flatten() else { return Ok(None) };
+        let Some(credential) = credential.transpose()? else { return Ok(None) };
         Ok((!own.credential).then_some(CredentialAtCommit { credential, own_policies: own.policies }))
     }
 
@@ -64,8 +64,9 @@ impl Tx {
 /// A credential at the end of a unit of work.
 #[derive(Debug, Clone)]
 pub struct CredentialAtCommit {
-    /// The credential with the changes that others committed.
-    pub credential: Credential,
+    /// The credential with the changes that others committed; `None` if it no longer exists, such as a session that
+    /// got another ID.
+    pub credential: Option<Credential>,
     /// Whether this unit of work itself changed the tenant's policies.
     pub own_policies: bool,
 }

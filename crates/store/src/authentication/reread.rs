@@ -4,7 +4,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use diesel::{QueryResult, dsl, prelude::*, sql_types::Bool};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
-use futures_util::future::join;
 use kernel::{StoreError, StoreResult, TenantId};
 use sessions::{Session, SessionId};
 use tokens::{Pat, ScimToken, TokenHash};
@@ -14,7 +13,7 @@ use crate::{
     error::store_error,
     json::JsonText,
     netpolicy::mark::NetworkMark,
-    prepared::Prepared,
+    prepared::{Kept, Prepared},
     schema::{personal_access_tokens as pats, scim_tokens, sessions as session_rows, tenants, users},
     sessions::row::SessionRow,
     sqlite_conn::SqliteConn,
@@ -101,7 +100,7 @@ macro_rules! pat_row {
 /// Reads these columns of the first row, if there is one.
 macro_rules! first {
     ($query:expr, $columns:expr, $conn:expr) => {
-        $query.select($columns).first($conn).await.optional()
+        Kept($query.select($columns).limit(1)).get_result($conn).await.optional()
     };
 }
 
@@ -189,6 +188,15 @@ impl CredentialReread {
         Self { tenant, key, found: Arc::default() }
     }
 
+    /// Follows a session whose ID this transaction has changed.
+    pub(crate) fn follow(&mut self, id: &SessionId, new: &SessionId) {
+        if let CredentialKey::Session(current) = &mut self.key
+            && current == id
+        {
+            current.clone_from(new);
+        }
+    }
+
     /// Sends the statement on a connection with a transaction, or with a BEGIN that was sent first. If it must be
     /// prepared first, a pipelined statement may run before it, so the pipelined work must not change the
     /// rows that the credential is checked against.
@@ -204,30 +212,45 @@ impl CredentialReread {
 
     /// Reads the credential at the end of the transaction, and which of its rows the transaction changed.
     pub(crate) async fn at_end(&self, conn: &AsyncPgConnection) -> QueryResult<()> {
-        let (read, own) = join(self.on_postgres(conn), self.own_changes(conn)).await;
-        self.lock().own = own?;
-        read
+        if let CredentialKey::ScimToken(_) = self.key {
+            // An identity provider changes neither its token nor policies.
+            return self.on_postgres(conn).await;
+        }
+        let (row, own) = self.with_own_changes(conn).await?.unzip();
+        self.store_row(Ok(row));
+        let (credential, policies) = own.unwrap_or_default();
+        self.lock().own = OwnChanges { credential, policies };
+        Ok(())
     }
 
-    async fn own_changes(&self, conn: &AsyncPgConnection) -> QueryResult<OwnChanges> {
-        let mut conn = conn;
+    /// Reads the row of a session or personal access token. Also returns whether this transaction changed the credential
+    /// or its user, and whether it changed the tenant.
+    async fn with_own_changes(
+        &self,
+        mut conn: &AsyncPgConnection,
+    ) -> QueryResult<Option<(CredentialRow, (bool, bool))>> {
         let own_tenant = dsl::sql::<Bool>("tenants.xmin = pg_current_xact_id()::xid");
-        let found: Vec<(bool, bool)> = match &self.key {
+        Ok(match &self.key {
             CredentialKey::Session(id) => {
                 let own = dsl::sql::<Bool>("pg_current_xact_id()::xid IN (users.xmin, sessions.xmin)");
-                Prepared(session_row!(self.tenant, id).select((own, own_tenant))).load(&mut conn).await?
+                let columns = (SessionRow::as_select(), HolderRow::as_select(), POLICIES, (own, own_tenant));
+                let query = Prepared(session_row!(self.tenant, id).select(columns));
+                let row: Option<(SessionRow, HolderRow, PoliciesRow, (bool, bool))> =
+                    query.get_result(&mut conn).await.optional()?;
+                row.map(|(session, holder, of, own)| (CredentialRow::Session(session, holder, of), own))
             }
             CredentialKey::Pat(hash) => {
                 let own = dsl::sql::<Bool>(
                     "pg_current_xact_id()::xid IN (users.xmin, personal_access_tokens.xmin)",
                 );
-                Prepared(pat_row!(self.tenant, hash).select((own, own_tenant))).load(&mut conn).await?
+                let columns = (PatRow::as_select(), HolderRow::as_select(), POLICIES, (own, own_tenant));
+                let query = Prepared(pat_row!(self.tenant, hash).select(columns));
+                let row: Option<(PatRow, HolderRow, PoliciesRow, (bool, bool))> =
+                    query.get_result(&mut conn).await.optional()?;
+                row.map(|(pat, holder, of, own)| (CredentialRow::Pat(pat, holder, of), own))
             }
-            // An identity provider changes neither its token nor policies.
-            CredentialKey::ScimToken(_) => Vec::new(),
-        };
-        let (credential, policies) = found.into_iter().next().unwrap_or_default();
-        Ok(OwnChanges { credential, policies })
+            CredentialKey::ScimToken(_) => None,
+        })
     }
 
     pub(crate) fn store_row(&self, row: StoreResult<Option<CredentialRow>>) {

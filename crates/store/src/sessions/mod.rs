@@ -17,7 +17,7 @@ use crate::{
     Tx,
     db::{change, change_unaudited, lock, read},
     json::{JsonText, json_text},
-    prepared::Prepared,
+    prepared::{Kept, Prepared},
     schema::{sessions as rows, users},
 };
 
@@ -89,7 +89,8 @@ impl SessionStore for Tx {
             .filter(rows::tenant_id.eq(self.tenant.as_str()))
             .filter(rows::user_id.eq(user.as_str()))
             .filter(rows::revoked_at.is_null());
-        let rows: Vec<SessionRow> = read!(self, c => query.select(SessionRow::as_select()).load(c).await)?;
+        let rows: Vec<SessionRow> =
+            read!(self, c => Kept(query.select(SessionRow::as_select())).load(c).await)?;
         let mut sessions = rows.into_iter().map(Session::try_from).collect::<Result<Vec<_>, _>>()?;
         sessions.sort_by(|a, b| (b.last_seen_at, &b.id).cmp(&(a.last_seen_at, &a.id)));
         Ok(sessions)
@@ -116,6 +117,9 @@ impl SessionStore for Tx {
         let row = rows::table.find((self.tenant.as_str(), id.as_str()));
         let query = Prepared(diesel::update(row).set(rows::id.eq(new.as_str())));
         change!(self, c => query.execute(c).await)?;
+        if let Some(reread) = &mut self.reread {
+            reread.follow(id, new);
+        }
         Ok(())
     }
 

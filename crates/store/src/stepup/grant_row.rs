@@ -43,7 +43,9 @@ impl GrantRow {
 macro_rules! insert_grant {
     ($row:expr, $conn:expr) => {
         diesel_async::RunQueryDsl::execute(
-            diesel::insert_into($crate::schema::step_up_tokens::table).values(&**$row),
+            $crate::prepared::Kept(
+                diesel::insert_into($crate::schema::step_up_tokens::table).values(&**$row),
+            ),
             $conn,
         )
         .await

@@ -15,6 +15,7 @@ use kernel::{StoreResult, TenantId};
 use super::delivery_row::event_of;
 use crate::{
     error::corrupt,
+    prepared::Kept,
     schema::{audit_unsealed, webhook_deliveries as rows, webhook_routes as routes},
     sqlite_conn::SqliteConn,
 };
@@ -22,8 +23,10 @@ use crate::{
 /// Queues an entry for sealing.
 macro_rules! insert_unsealed {
     ($of:expr) => {
-        diesel::insert_into(audit_unsealed::table)
-            .values((audit_unsealed::tenant_id.eq(&$of.tenant), audit_unsealed::entry_id.eq(&$of.entry)))
+        Kept(
+            diesel::insert_into(audit_unsealed::table)
+                .values((audit_unsealed::tenant_id.eq(&$of.tenant), audit_unsealed::entry_id.eq(&$of.entry))),
+        )
     };
 }
 
@@ -31,32 +34,34 @@ macro_rules! insert_unsealed {
 /// distributed database runs the whole statement on the node of the tenant.
 macro_rules! insert_deliveries {
     ($of:expr, $event:expr, $delivery:expr) => {
-        routes::table
-            .filter(routes::tenant_id.eq(&$of.tenant))
-            .filter(routes::event_type.eq($of.code))
-            .filter(routes::subscription_id.ne(&$of.about))
-            .select((
-                routes::tenant_id,
-                routes::subscription_id,
-                $delivery.into_sql::<Text>(),
-                $event.into_sql::<Text>(),
-                routes::event_type,
-                1_i64.into_sql::<BigInt>(),
-                true.into_sql::<Bool>(),
-                Some($of.at).into_sql::<Nullable<Timestamp>>(),
-            ))
-            .insert_into(rows::table)
-            .into_columns((
-                rows::tenant_id,
-                rows::subscription_id,
-                rows::id,
-                rows::event_id,
-                rows::event_type,
-                rows::attempt,
-                rows::is_fresh,
-                rows::due_at,
-            ))
-            .returning(rows::subscription_id)
+        Kept(
+            routes::table
+                .filter(routes::tenant_id.eq(&$of.tenant))
+                .filter(routes::event_type.eq($of.code))
+                .filter(routes::subscription_id.ne(&$of.about))
+                .select((
+                    routes::tenant_id,
+                    routes::subscription_id,
+                    $delivery.into_sql::<Text>(),
+                    $event.into_sql::<Text>(),
+                    routes::event_type,
+                    1_i64.into_sql::<BigInt>(),
+                    true.into_sql::<Bool>(),
+                    Some($of.at).into_sql::<Nullable<Timestamp>>(),
+                ))
+                .insert_into(rows::table)
+                .into_columns((
+                    rows::tenant_id,
+                    rows::subscription_id,
+                    rows::id,
+                    rows::event_id,
+                    rows::event_type,
+                    rows::attempt,
+                    rows::is_fresh,
+                    rows::due_at,
+                ))
+                .returning(rows::subscription_id),
+        )
     };
 }
 

@@ -20,7 +20,7 @@ use crate::{
     Tx,
     db::{Row, change, change_unaudited, lock, read},
     error::corrupt,
-    prepared::Prepared,
+    prepared::{Kept, Prepared},
     schema::{group_members, groups, sign_in_names, user_emails, users},
 };
 
@@ -143,7 +143,7 @@ impl UserStore for Tx {
         let query =
             users::table.find((self.tenant.as_str(), id.as_str())).filter(users::deleted_at.is_null());
         let row: Option<UserRow> =
-            read!(self, c => query.select(UserRow::as_select()).first(c).await.optional())?;
+            read!(self, c => Kept(query.select(UserRow::as_select())).get_result(c).await.optional())?;
         self.with_groups(row).await
     }
 

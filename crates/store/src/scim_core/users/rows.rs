@@ -113,7 +113,7 @@ pub(crate) use update_user;
 macro_rules! insert_email {
     ($row:expr, $conn:expr) => {
         diesel_async::RunQueryDsl::execute(
-            diesel::insert_into($crate::schema::user_emails::table).values($row),
+            $crate::prepared::Kept(diesel::insert_into($crate::schema::user_emails::table).values($row)),
             $conn,
         )
         .await
