@@ -48,6 +48,16 @@ macro_rules! actor_name {
     };
 }
 
+/// Loads matching entries, newest first, with the names of their actors.
+macro_rules! with_names {
+    ($tx:expr, $matching:expr) => {{
+        let tenant = $tx.tenant.as_str().to_owned();
+        let query = $matching.filter(rows::tenant_id.eq(&tenant));
+        let query = query.order((rows::created_at.desc(), rows::id.desc()));
+        read!($tx, c => query.select((EntryRow::as_select(), actor_name!(&tenant))).load(c).await)
+    }};
+}
+
 /// Counts entries in a time range, up to a limit. Answered by an index alone.
 const COUNT: &str = "SELECT count(*) AS count FROM (SELECT 1 FROM audit_entries \
     WHERE tenant_id = $1 AND created_at >= $2 AND created_at < $3 LIMIT $4) AS few";
@@ -160,25 +170,6 @@ fn escaped(text: &str) -> String {
 }
 
 impl Tx {
-    /// Loads matching entries with the names of their actors.
-    async fn listed(
-        &mut self,
-        condition: SqlCondition,
-        limit: i64,
-    ) -> StoreResult<Vec<(EntryRow, Option<String>)>> {
-        let tenant = self.tenant.as_str().to_owned();
-        let query = rows::table
-            .filter(rows::tenant_id.eq(&tenant))
-            .filter(condition)
-            .order((rows::created_at.desc(), rows::id.desc()))
-            .limit(limit);
-        read!(self, c => query
-            .select((EntryRow::as_select(), actor_name!(&tenant)))
-            .load(c).await)
-    }
-}
-
-impl Tx {
     /// Returns matching entries, newest first, without the names of their actors.
     pub(crate) async fn in_order(
         &mut self,
@@ -193,6 +184,30 @@ impl Tx {
             .limit(i64::try_from(limit).unwrap_or(i64::MAX));
         let found: Vec<EntryRow> = read!(self, c => query.select(EntryRow::as_select()).load(c).await)?;
         Ok(found.into_iter().map(|row| listed((row, None))).collect())
+    }
+
+    /// Returns the IDs of the newest entries with a few codes. Each code is read by its own index, and the newest are
+    /// merged: one statement for all codes would sort all their rows.
+    async fn newest_of_codes(
+        &mut self,
+        filter: &Filter,
+        span: Span<'_>,
+        limit: usize,
+    ) -> StoreResult<Vec<String>> {
+        let mut newest: Vec<(NaiveDateTime, String)> = Vec::new();
+        for action in filter.actions.iter().flatten() {
+            let of_code = EntrySelection::Own(Some(action.as_str()));
+            let query = rows::table
+                .filter(rows::tenant_id.eq(self.tenant.as_str()))
+                .filter(condition(self.db.dialect(), filter, of_code, span))
+                .order((rows::created_at.desc(), rows::id.desc()))
+                .limit(i64::try_from(limit).unwrap_or(i64::MAX))
+                .select((rows::created_at, rows::id));
+            newest.append(&mut read!(self, c => query.load(c).await)?);
+        }
+        newest.sort_unstable_by(|one, other| other.cmp(one));
+        newest.truncate(limit);
+        Ok(newest.into_iter().map(|(_, id)| id).collect())
     }
 
     /// Counts matching entries between two positions.
@@ -218,23 +233,18 @@ impl AuditQueryStore for Tx {
         span: Span<'_>,
         limit: usize,
     ) -> StoreResult<Vec<ListedEntry>> {
-        let (most, dialect) = (i64::try_from(limit).unwrap_or(i64::MAX), self.db.dialect());
-        // Each code is read by its own index, and the newest are merged. One statement for all codes would sort all
-        // their rows.
-        let each = filter.is_of_few_codes();
-        let mut found = Vec::new();
-        if each {
-            for action in filter.actions.iter().flatten() {
-                let condition = condition(dialect, filter, EntrySelection::Own(Some(action)), span);
-                found.extend(self.listed(condition, most).await?.into_iter().map(listed));
+        let most = i64::try_from(limit).unwrap_or(i64::MAX);
+        let found: Vec<(EntryRow, Option<String>)> = if filter.is_of_few_codes() && only(filter).is_none() {
+            let ids = self.newest_of_codes(filter, span, limit).await?;
+            if ids.is_empty() {
+                return Ok(Vec::new());
             }
-            found.sort_by_key(|listed: &ListedEntry| std::cmp::Reverse(listed.position()));
-            found.truncate(limit);
+            with_names!(self, rows::table.filter(rows::id.eq_any(ids)))?
         } else {
-            let condition = condition(dialect, filter, EntrySelection::Own(only(filter)), span);
-            found.extend(self.listed(condition, most).await?.into_iter().map(listed));
-        }
-        Ok(found)
+            let matching = condition(self.db.dialect(), filter, EntrySelection::Own(only(filter)), span);
+            with_names!(self, rows::table.filter(matching).limit(most))?
+        };
+        Ok(found.into_iter().map(listed).collect())
     }
 
     async fn further(
