@@ -41,9 +41,16 @@ struct NodeRow {
 #[derive(Default)]
 pub(crate) struct TenantNews(Mutex<BTreeSet<TenantId>>);
 
+/// The most tenants that are remembered. Further ones are found when all shards are asked. An instance that seals nothing
+/// never takes its tenants.
+const MAX_NEWS: usize = 10_000;
+
 impl TenantNews {
     pub(crate) fn add(&self, tenant: TenantId) {
-        self.lock().insert(tenant);
+        let mut tenants = self.lock();
+        if tenants.len() < MAX_NEWS {
+            tenants.insert(tenant);
+        }
     }
 
     pub(crate) fn take(&self) -> BTreeSet<TenantId> {
