@@ -247,7 +247,9 @@ impl Store {
                 let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
                 let runtime = runtime.map_err(|error| StoreError::Unavailable(Box::new(error)))?;
                 let read = move || {
-                    runtime.block_on(pump.run(sqlite::snapshot(&path, tenant)));
+                    // An export reads in the order of an index: a large cache would only hold pages that are not
+                    // read again.
+                    runtime.block_on(pump.run(sqlite::snapshot(&path, tenant, 1_000)));
                     sqlite::shrink_wal(&path);
                 };
                 let thread = std::thread::Builder::new().name("export".into()).spawn(read);
@@ -266,7 +268,7 @@ impl Store {
     ) -> Result<T, E> {
         let mut tx = match &self.0 {
             Backend::Postgres(postgres) => postgres.snapshot(tenant).await?,
-            Backend::Sqlite(sqlite) => sqlite::snapshot(sqlite.path(), tenant)?,
+            Backend::Sqlite(sqlite) => sqlite::snapshot(sqlite.path(), tenant, 8_000)?,
         };
         tx.db.without_limit().await?;
         work(&mut tx).await

@@ -120,9 +120,9 @@ impl Sqlite {
     }
 }
 
-/// Starts a unit of work with a snapshot on a connection of its own.
-pub(crate) fn snapshot(path: &Path, tenant: TenantId) -> StoreResult<Tx> {
-    let mut conn = open(path, "PRAGMA query_only = ON;")?;
+/// Starts a unit of work with a snapshot on a connection of its own, with a page cache of this size.
+pub(crate) fn snapshot(path: &Path, tenant: TenantId, cache_kib: u32) -> StoreResult<Tx> {
+    let mut conn = open(path, &format!("PRAGMA query_only = ON; PRAGMA cache_size = -{cache_kib};"))?;
     conn.batch_execute("BEGIN").map_err(store_error)?;
     Ok(Tx::reading(Conn::Sqlite(SqliteConn::with_runtime(conn, Inline)), tenant))
 }
