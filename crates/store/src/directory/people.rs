@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use diesel::{dsl, prelude::*, sql_types::Bool};
 use diesel_async::RunQueryDsl;
-use directory::{PeopleQuery, PeopleStore, Person, PhoneNumber, Source};
+use directory::{PeopleQuery, PeopleStore, Person, PhoneNumber, Source, Tenant};
 use kernel::{Email, StoreError, StoreResult, Timestamp, UserId};
 use scim_core::{
     Filter, User, UserStore, fold,
@@ -15,8 +15,9 @@ use stepup::StepUpStore;
 use crate::{
     Tx,
     db::{change, lock, read},
+    directory::tenants::TenantRow,
     error::corrupt,
-    prepared::Prepared,
+    prepared::{Kept, Prepared},
     schema::{tenants, users},
     scim_core::{
         filter::{FilterScope, Kind, SqlCondition},
@@ -184,6 +185,22 @@ fn restriction(query: &PeopleQuery) -> SqlCondition {
         out.sql(" AND mine.tenant_id = users.tenant_id AND mine.user_id = users.id)");
     }
     out.finish()
+}
+
+impl Tx {
+    /// Returns a person and the tenant with one statement.
+    pub async fn person_with_tenant(&mut self, id: &UserId) -> StoreResult<Option<(Person, Tenant)>> {
+        let query = users::table
+            .inner_join(tenants::table.on(tenants::id.eq(users::tenant_id)))
+            .filter(users::tenant_id.eq(self.tenant.as_str()))
+            .filter(users::id.eq(id.as_str()))
+            .filter(users::deleted_at.is_null());
+        let row: Option<(PersonRow, TenantRow)> = read!(self, c => Kept(query
+            .select((PersonRow::as_select(), TenantRow::as_select()))
+            .limit(1))
+            .get_result(c).await.optional())?;
+        row.map(|(person, tenant)| Ok((person.try_into()?, tenant.try_into()?))).transpose()
+    }
 }
 
 #[async_trait]

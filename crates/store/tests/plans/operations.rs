@@ -202,6 +202,7 @@ async fn run_sign_ins(ctx: &Ctx, tx: &mut store::Tx) -> StoreResult<()> {
     let session = run_sessions(ctx, tx, id).await?;
 
     let person = tx.person(id).await?.unwrap();
+    assert_eq!(tx.person_with_tenant(id).await?.map(|(person, _)| person), Some(person.clone()));
     tx.administrators(sessions::Lifetime { idle_minutes: 60, absolute_days: 30 }, ctx.now).await?;
     let link = Link::new([4; 32], LinkKind::Reset, &person, ctx.now);
     tx.replace_links(&link).await?;

@@ -144,9 +144,9 @@ fn shown_phones(numbers: Vec<PhoneNumber>) -> Vec<Phone> {
 #[get("/api/me")]
 pub(crate) async fn get_me(call: Call<ReadProfile>) -> Answer {
     let user = call.caller().user().clone();
-    let work = async move |_: &Ctx, tx: &mut Tx| directory::find_person(tx, &user).await;
-    let person = call.read(work).await?;
-    Ok(answer(&Me::of(person, call.own_tenant().await?)))
+    let work = async move |_: &Ctx, tx: &mut Tx| tx.person_with_tenant(&user).await;
+    let (person, tenant) = call.read(work).await?.ok_or(directory::Error::NotFound)?;
+    Ok(answer(&Me::of(person, tenant)))
 }
 
 /// Update your profile
