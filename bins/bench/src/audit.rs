@@ -14,11 +14,15 @@ use xtask::{
 };
 
 use crate::{
-    audit_reads, build, cpu, load,
+    audit_reads, build, cpu,
+    figures::{Area, Target},
+    folder::Folder,
+    load,
     site::{Site, sql},
-    table::{Table, ratio, render},
+    table::{Table, render},
 };
 
+pub(crate) const AREA: Area = Area("audit");
 const ROUNDS: usize = 7;
 const TIME: Duration = Duration::from_secs(3);
 const CONNECTIONS: usize = 16;
@@ -37,20 +41,25 @@ pub(crate) struct Large<'c> {
     pub(crate) entries: u32,
 }
 
+impl Large<'_> {
+    /// Names a value of this database.
+    pub(crate) fn of(&self, value: &str) -> String {
+        format!("{value}, {}", if self.database.is_some() { "PostgreSQL" } else { "SQLite" })
+    }
+}
+
 /// Runs the benchmark. `creates` runs only this part, `large` runs all other parts.
 pub(crate) fn run(part: Option<&str>) -> Result<()> {
     system::install(&system::BUILD)?;
     system::install(&system::TEST)?;
     let program = build::gatehouse()?;
     println!("load average before: {}", cpu::load_average());
-    let folder = std::env::temp_dir().join(format!("gatehouse-audit-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+    let folder = Folder::new("audit")?;
     let written = if part == Some("large") { Ok(()) } else { creates(&program, &folder) };
     let measured = written.and_then(|()| match part {
         Some("creates") => Ok(()),
         _ => on_postgres(&program, &folder).and_then(|()| on_sqlite(&program, &folder)),
     });
-    let _removed = std::fs::remove_dir_all(&folder);
     measured?;
     println!("load average after: {}", cpu::load_average());
     Ok(())
@@ -98,7 +107,8 @@ fn beside(database: &str, with: &Site, without: &Site, pid: Option<u32>) -> Resu
         }
     }
     println!("\nCreates on {database}:\n\n{}", render(&table));
-    println!("with / without: {:.2} (bar 0.6)", ratio(&table, "1", "2"));
+    let name = format!("create with audit entry / create without, {database}");
+    AREA.ratio(&table, name, ("1", "2"), Target::AtLeast(0.6));
     Ok(())
 }
 
@@ -183,13 +193,12 @@ fn sealing(large: &Large<'_>) -> Result<()> {
     let server = cpu::seconds(large.server.pid()) - before.0;
     let database = database() - before.1;
     println!(
-        "\nSealing: {count:.0} entries in {took:.1} s, {:.0} a second (bar 20,000 on one core); {:.1} µs of our CPU and \
-         {:.1} µs of the database's each: {:.0} a second of one core",
+        "\nSealing: {count:.0} entries in {took:.1} s, {:.0} per s; server CPU {:.1} µs, database CPU {:.1} µs each",
         count / took,
         server * 1e6 / count,
         database * 1e6 / count,
-        count / (server + database),
     );
+    AREA.at_least(large.of("sealing on one core"), count / (server + database), "per s", 20_000.0);
     Ok(())
 }
 
@@ -210,11 +219,10 @@ fn delay(program: &Path, cluster: &Cluster, folder: &Path) -> Result<()> {
         FROM audit_entries entry JOIN audit_sealed sealed ON sealed.tenant_id = entry.tenant_id AND sealed.entry_id = entry.id \
         JOIN LATERAL (SELECT created_at FROM audit_checkpoints c WHERE c.tenant_id = entry.tenant_id AND c.size > sealed.sequence \
         ORDER BY c.size LIMIT 1) checkpoint ON true)) AS p";
-    println!(
-        "\nUnder {:.0} creates a second an entry waits for its place (p50, p99, longest, s; bar 3): {}",
-        run.rate,
-        psql_one(&url, waited)?
-    );
+    let waits = psql_one(&url, waited)?;
+    println!("\nWait until sealed at {:.0} creates per second, in s: p50, p99, maximum: {waits}", run.rate);
+    let p99 = waits.split(' ').nth(1).and_then(|text| text.parse().ok());
+    AREA.at_most("wait until sealed, p99", p99.ok_or(waits)?, "s", 3.0);
     Ok(())
 }
 

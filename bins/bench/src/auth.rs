@@ -11,11 +11,14 @@ use xtask::{
 
 use crate::{
     build, cpu,
+    figures::{Area, Target},
+    folder::Folder,
     load::{self, Run},
     site::{Site, get, request, sql},
-    table::{Table, column_median, median, ratio, render},
+    table::{Table, column_median, median, render},
 };
 
+const AREA: Area = Area("auth");
 const ROUNDS: usize = 5;
 const TIME: Duration = Duration::from_secs(3);
 /// Users who sign in at the same moment.
@@ -38,8 +41,7 @@ pub(crate) fn run() -> Result<()> {
     let program = build::gatehouse()?;
     let (handlers, hash_cost) = (build::example("store", "floor")?, build::example("credentials", "cost")?);
     let cluster = Cluster::start(Durability::Steady)?;
-    let folder = std::env::temp_dir().join(format!("gatehouse-bench-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+    let folder = Folder::new("auth")?;
     let sqlite = folder.join("bench.db");
     println!("load average before: {}", cpu::load_average());
     let databases = [("PostgreSQL", cluster.url()), ("SQLite", format!("sqlite:{}", sqlite.display()))];
@@ -54,13 +56,12 @@ pub(crate) fn run() -> Result<()> {
             (name == "PostgreSQL" || sqlite.exists()).then(|| Server::start(&mut floor)).transpose()?;
         let pid = (name == "PostgreSQL").then(|| cluster.pid());
         println!("\n## {name}\n");
-        site.times()?;
-        site.burst()?;
+        site.times(name)?;
+        site.burst(name)?;
         housekeeping()?;
         site.costs(name, pid, floor.as_ref(), &hash_cost)?;
     }
     println!("load average after: {}", cpu::load_average());
-    let _removed = std::fs::remove_dir_all(&folder);
     Ok(())
 }
 
@@ -118,7 +119,7 @@ impl AuthSite {
     }
 
     /// Measures whether the time of a refusal reveals which users exist.
-    fn times(&self) -> Result<()> {
+    fn times(&self, name: &str) -> Result<()> {
         let kinds = ["known", "unknown", "disabled"];
         let mut seen = [const { Vec::new() }; 3];
         for sample in 0..SAMPLES {
@@ -144,12 +145,14 @@ impl AuthSite {
         }
         let (least, most) =
             medians.iter().fold((f64::MAX, 0_f64), |(least, most), ms| (least.min(*ms), most.max(*ms)));
-        println!("largest difference: {:.1} % (bar 5)", (most / least - 1.0) * 100.0);
+        let difference = (most / least - 1.0) * 100.0;
+        let what = format!("difference between refusals of known, unknown and disabled users, {name}");
+        AREA.at_most(what, difference, "%", 5.0);
         Ok(())
     }
 
     /// Lets many users sign in at once during normal traffic.
-    fn burst(&self) -> Result<()> {
+    fn burst(&self, name: &str) -> Result<()> {
         let first = load::exchange(self.address(), &sign_in(&email(0), PASSWORD, 1))?;
         let others = |_| with_cookies("/api/me", &first.cookies);
         let mut ratios = Vec::new();
@@ -177,7 +180,8 @@ impl AuthSite {
             }
             ratios.push(busy / idle);
         }
-        println!("p99 of others in a burst: {:.1} times idle (bar 5)", median(&ratios));
+        let what = format!("p99 of other requests during {BURST} sign-ins / idle, {name}");
+        AREA.at_most(what, median(&ratios), "", 5.0);
         Ok(())
     }
 
@@ -246,19 +250,21 @@ impl AuthSite {
         }
         println!("{}", render(&table));
         let cpu = |row| column_median(&table, row, |row| &row.server_micros);
-        println!("argon2: {:.1} ms of CPU", median(&hash) / 1e3);
-        println!("a sign-in without argon2: {:.2} ms of our CPU (bar 2)", (cpu("03") - median(&hash)) / 1e3);
-        println!(
-            "sessions / one select: {:.2} (bar {})",
-            ratio(&table, "02", "01"),
-            if name == "SQLite" { 0.5 } else { 0.45 }
+        let on = |what: &str| format!("{what}, {name}");
+        AREA.shown(on("argon2id, CPU"), median(&hash) / 1e3, "ms");
+        AREA.at_most(
+            on("sign-in without argon2id, server CPU"),
+            (cpu("03") - median(&hash)) / 1e3,
+            "ms",
+            2.0,
         );
-        println!("SCIM get by id / one select: {:.2}", ratio(&table, "04", "01"));
-        println!(
-            "sessions, our CPU: {:.0} µs (bar 70), p99 {:.1} ms (bar 10)",
-            cpu("02"),
-            column_median(&table, "02", |row| &row.p99)
-        );
+        let least = if name == "SQLite" { 0.5 } else { 0.45 };
+        let sessions = on("GET /api/me/sessions / handler with one select");
+        AREA.ratio(&table, sessions, ("02", "01"), Target::AtLeast(least));
+        AREA.ratio(&table, on("get by ID / handler with one select"), ("04", "01"), Target::None);
+        AREA.at_most(on("GET /api/me/sessions, server CPU"), cpu("02"), "µs", 70.0);
+        let p99 = column_median(&table, "02", |row| &row.p99);
+        AREA.at_most(on("GET /api/me/sessions, p99"), p99, "ms", 10.0);
         Ok(())
     }
 }

@@ -43,8 +43,22 @@ fn descends(mut pid: u32, root: u32, stats: &HashMap<u32, Stat>) -> bool {
 
 /// Returns the resident memory of a process in bytes.
 pub(super) fn resident_bytes(pid: u32) -> u64 {
+    memory(pid, "VmRSS:")
+}
+
+/// Returns the resident memory of a process without pages of files, such as of the program, in bytes.
+pub(super) fn anonymous_bytes(pid: u32) -> u64 {
+    memory(pid, "RssAnon:")
+}
+
+/// Returns the number of open file descriptors of a process.
+pub(super) fn descriptors(pid: u32) -> usize {
+    std::fs::read_dir(format!("/proc/{pid}/fd")).map_or(0, Iterator::count)
+}
+
+fn memory(pid: u32, field: &str) -> u64 {
     let text = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix(field)).unwrap_or_default();
     line.split_whitespace().next().and_then(|kib| kib.parse::<u64>().ok()).unwrap_or_default() * 1024
 }
 
@@ -52,4 +66,20 @@ pub(super) fn resident_bytes(pid: u32) -> u64 {
 pub(super) fn load_average() -> String {
     let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     text.split(' ').next().unwrap_or("?").to_owned()
+}
+
+/// Describes the machine.
+pub(super) fn machine() -> String {
+    let field = |file: &str, name: &str| {
+        let text = std::fs::read_to_string(file).unwrap_or_default();
+        let line = text.lines().find(|line| line.starts_with(name)).and_then(|line| line.split_once(':'));
+        line.map_or_else(|| "unknown".to_owned(), |(_, value)| value.trim().to_owned())
+    };
+    format!(
+        "{}, {} processors, memory {}, load average {}",
+        field("/proc/cpuinfo", "model name"),
+        std::thread::available_parallelism().map_or(0, usize::from),
+        field("/proc/meminfo", "MemTotal"),
+        load_average()
+    )
 }

@@ -113,7 +113,7 @@ async fn steady(
         stream.write_all(&bytes).await.map_err(failed)?;
         let Answer { status, body, .. } = answer(&mut stream, &mut line).await.map_err(failed)?;
         match status {
-            200 => seen.admitted.push(sent.elapsed().as_secs_f32()),
+            200 | 201 => seen.admitted.push(sent.elapsed().as_secs_f32()),
             503 => seen.refused.push(sent.elapsed().as_secs_f32()),
             _ => return Err(format!("{status} {}", String::from_utf8_lossy(&body))),
         }
@@ -141,11 +141,11 @@ impl Run {
         Self { rate: 0.0, answers: latencies.len() as u64, unexpected: 0, latencies }
     }
 
-    /// Returns this percentile of the latencies in milliseconds.
+    /// Returns this percentile of the latencies in milliseconds, or NaN if there was no response.
     pub(crate) fn percentile(&self, share: f64) -> f64 {
         let last = self.latencies.len().saturating_sub(1);
         let at = (last as f64 * share).round() as usize;
-        f64::from(self.latencies.get(at).copied().unwrap_or_default()) * 1000.0
+        f64::from(self.latencies.get(at).copied().unwrap_or(f32::NAN)) * 1000.0
     }
 }
 

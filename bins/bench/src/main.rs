@@ -12,6 +12,8 @@ mod audit_reads;
 mod auth;
 mod build;
 mod cpu;
+mod figures;
+mod folder;
 mod load;
 mod nodes;
 mod overload;
@@ -23,6 +25,7 @@ mod scim;
 mod sink;
 mod site;
 mod slow_bodies;
+mod soak;
 mod stepup;
 mod table;
 mod webhooks;
@@ -44,6 +47,8 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Measure every area but the soak, and print all values with their targets as one table
+    All,
     /// Measure single requests, compared with minimal handlers and pgbench
     Path {
         /// Measure only these rows, by number
@@ -73,6 +78,12 @@ enum Command {
     },
     /// Measure creates on a distributed database with one, two and three workers. Needs the Citus extension
     Nodes,
+    /// Send mixed requests for a long time, and measure whether memory and open files grow
+    Soak {
+        /// Duration
+        #[arg(default_value_t = 20, value_parser = clap::value_parser!(u64).range(2..))]
+        minutes: u64,
+    },
     /// Measure the server at three times its capacity
     Overload,
     /// Measure lookups, lists and changes with 100,000 users
@@ -84,7 +95,9 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    match run(&Cli::parse().command) {
+    let outcome = run(&Cli::parse().command);
+    println!("\n{}", figures::summary());
+    match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
             eprintln!("bench: {message}");
@@ -95,6 +108,8 @@ fn main() -> ExitCode {
 
 fn run(command: &Command) -> Result<()> {
     match command {
+        Command::All => all(),
+        Command::Soak { minutes } => soak::run(*minutes),
         Command::Path { rows } => path::run(&words(rows)),
         Command::Auth => auth::run(),
         Command::Stepup => stepup::run(),
@@ -105,6 +120,36 @@ fn run(command: &Command) -> Result<()> {
         Command::Overload => overload::run(),
         Command::Scim { rows } => scim::run(&words(rows)),
     }
+}
+
+type Measure = fn() -> Result<()>;
+
+/// Measures every area. One that fails does not prevent the others.
+fn all() -> Result<()> {
+    let areas: [(&str, Measure); 9] = [
+        ("path", || path::run(&[])),
+        ("scim", || scim::run(&[])),
+        ("auth", auth::run),
+        ("stepup", stepup::run),
+        ("policies", || policies::run(None)),
+        ("audit", || audit::run(None)),
+        ("webhooks", || webhooks::run(None)),
+        ("overload", overload::run),
+        ("nodes", nodes::run),
+    ];
+    println!("{}", cpu::machine());
+    let mut failed = Vec::new();
+    for (area, measure) in areas {
+        println!("\n# {area}\n");
+        if let Err(message) = measure() {
+            println!("{area} failed: {message}");
+            failed.push(area);
+        }
+    }
+    if failed.is_empty() {
+        return Ok(());
+    }
+    Err(format!("not measured to the end: {}", failed.join(", ")))
 }
 
 fn words(rows: &[String]) -> Vec<&str> {
@@ -122,6 +167,9 @@ mod tests {
         Cli::command().debug_assert();
         let parse = |line: &str| Cli::try_parse_from(std::iter::once("bench").chain(line.split_whitespace()));
         for line in [
+            "all",
+            "soak",
+            "soak 5",
             "path",
             "path 03 08",
             "auth",
@@ -142,7 +190,7 @@ mod tests {
         ] {
             assert!(parse(line).is_ok(), "{line}");
         }
-        for line in ["", "nonsense", "audit nonsense", "webhooks nonsense", "webhooks bad more"] {
+        for line in ["", "nonsense", "audit nonsense", "webhooks nonsense", "webhooks bad more", "soak 0"] {
             assert!(parse(line).is_err(), "{line}");
         }
     }

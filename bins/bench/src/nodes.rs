@@ -18,10 +18,13 @@ use xtask::{
 
 use crate::{
     build, cpu,
+    figures::Area,
+    folder::Folder,
     load::{self, Run},
     site::create_named,
 };
 
+const AREA: Area = Area("nodes");
 /// The most workers.
 const WORKERS: usize = 3;
 /// Tenants, the same number on each worker.
@@ -42,23 +45,25 @@ pub(crate) fn run() -> Result<()> {
     println!("load average before: {}", cpu::load_average());
     println!("each worker may use {SHARE} % of a processor");
     println!(
-        "| workers | creates/s | of linear (bar 0.85) | p50 ms | p99 ms | server µs | coordinator µs | workers µs |"
+        "| workers | creates/s | of linear | p50 ms | p99 ms | server µs | coordinator µs | workers µs |"
     );
     println!("|---|---|---|---|---|---|---|---|");
-    let mut one = 0.0;
+    let (mut one, mut of_linear) = (0.0, 0.0);
     for workers in 1..=WORKERS {
         let (run, [server, coordinator, all_workers]) = measure(&program, workers)?;
         if workers == 1 {
             one = run.rate;
         }
+        of_linear = run.rate / one / workers as f64;
         println!(
             "| {workers} | {:.0} | {:.2} | {:.1} | {:.1} | {server:.0} | {coordinator:.0} | {all_workers:.0} |",
             run.rate,
-            run.rate / one / workers as f64,
+            of_linear,
             run.percentile(0.5),
             run.percentile(0.99)
         );
     }
+    AREA.at_least("creates with three workers / linear", of_linear, "", 0.85);
     println!("load average after: {}", cpu::load_average());
     Ok(())
 }
@@ -69,8 +74,7 @@ fn measure(program: &Path, workers: usize) -> Result<(Run, [f64; 3])> {
     let url = nodes.database("bench")?;
     gatehouse(program, &url, &["migrate", "--distribute"])?;
     let tokens = tokens(program, &url, &nodes)?;
-    let folder = std::env::temp_dir().join(format!("gatehouse-bench-{}-{workers}", std::process::id()));
-    fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+    let folder = Folder::new(&format!("nodes-{workers}"))?;
     let server = Server::start(&mut serve(program, &url, &folder))?;
     let create = |number: u64| {
         let at = usize::try_from(number).unwrap_or(0) % tokens.len();
@@ -95,7 +99,6 @@ fn measure(program: &Path, workers: usize) -> Result<(Run, [f64; 3])> {
         *micros = (after - before) * 1e6 / run.answers as f64;
     }
     drop(server);
-    let _removed = fs::remove_dir_all(&folder);
     Ok((run, micros))
 }
 

@@ -10,11 +10,14 @@ use xtask::{
 
 use crate::{
     build, cpu,
+    figures::Area,
+    folder::Folder,
     load::{self, Paced},
     site::Site,
     slow_bodies,
 };
 
+pub(crate) const AREA: Area = Area("overload");
 /// Rounds of normal load, overload, and normal load again.
 const ROUNDS: usize = 3;
 /// Connections that saturate the server.
@@ -28,8 +31,7 @@ pub(crate) fn run() -> Result<()> {
     system::install(&system::TEST)?;
     let program = build::gatehouse()?;
     let cluster = Cluster::start(Durability::Steady)?;
-    let folder = std::env::temp_dir().join(format!("gatehouse-bench-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+    let folder = Folder::new("overload")?;
     let sqlite = format!("sqlite:{}", folder.join("bench.db").display());
     println!("load average before: {}", cpu::load_average());
     println!(
@@ -65,7 +67,13 @@ pub(crate) fn run() -> Result<()> {
         }
         ratios.sort_by(f64::total_cmp);
         let median = ratios.get(ROUNDS / 2).copied().unwrap_or_default();
-        println!("{name}: capacity {capacity:.0}/s; p99 of the admitted is {median:.1} times normal (bar 5)");
+        AREA.shown(format!("capacity, {name}"), capacity, "per s");
+        AREA.at_most(
+            format!("p99 of admitted requests at three times capacity / normal, {name}"),
+            median,
+            "",
+            5.0,
+        );
     }
     println!(
         "\n| database | round | | sign-ins/s | p50 ms | p99 ms | refused/s |\n|---|---|---|---|---|---|---|"
@@ -74,6 +82,5 @@ pub(crate) fn run() -> Result<()> {
         slow_bodies::run(&program, name, database, &folder)?;
     }
     println!("load average after: {}", cpu::load_average());
-    let _removed = std::fs::remove_dir_all(&folder);
     Ok(())
 }

@@ -12,12 +12,16 @@ use xtask::{
 
 use crate::{
     auth::{PASSWORD, email, sign_in, with_cookies},
-    build, cpu, load,
+    build, cpu,
+    figures::{Area, Target},
+    folder::Folder,
+    load,
     pgbench::{Pgbench, fsyncs},
     site::{Site, get, request, sql},
-    table::{Table, column_median, ratio, render, wanted},
+    table::{Table, column_median, render, wanted},
 };
 
+const AREA: Area = Area("path");
 const ROUNDS: usize = 5;
 pub(crate) const TIME: Duration = Duration::from_secs(3);
 
@@ -27,15 +31,14 @@ pub(crate) fn run(rows: &[&str]) -> Result<()> {
     let (program, handlers) = (build::gatehouse()?, build::example("store", "floor")?);
 
     let cluster = Cluster::start(Durability::Steady)?;
-    let folder = std::env::temp_dir().join(format!("gatehouse-bench-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+    let folder = Folder::new("path")?;
     let sqlite = format!("sqlite:{}", folder.join("bench.db").display());
     let postgres = cluster.url();
     let on_postgres = Site::start(&program, &postgres, &folder)?;
     let on_sqlite = Site::start(&program, &sqlite, &folder)?;
     sql(&cluster, "CREATE TABLE floor (id TEXT PRIMARY KEY, body TEXT NOT NULL)")?;
     let bin = system::postgres_bin()?;
-    let pgbench = Pgbench { program: bin.join("pgbench"), url: cluster.url(), folder: folder.clone() };
+    let pgbench = Pgbench { program: bin.join("pgbench"), url: cluster.url(), folder: folder.to_path_buf() };
     pgbench.prepare()?;
     await_statistics(&cluster)?;
     person(&program, &postgres, CHEAP, "bench", &email(0), PASSWORD)?;
@@ -49,14 +52,11 @@ pub(crate) fn run(rows: &[&str]) -> Result<()> {
 
     println!("fsyncs of 4 KiB a second: {:.0}", fsyncs(&folder)?);
     println!("load average before: {}", cpu::load_average());
-    println!(
-        "idle memory: {:.0} MB on PostgreSQL, {:.0} MB on SQLite; ready after {:.2} s and {:.2} s on a new, {:.2} s on an existing database",
-        on_postgres.idle_bytes as f64 / 1e6,
-        on_sqlite.idle_bytes as f64 / 1e6,
-        on_postgres.server.started_in.as_secs_f64(),
-        on_sqlite.server.started_in.as_secs_f64(),
-        Site::restart_time(&program, &sqlite, &folder)?.as_secs_f64(),
-    );
+    for (name, site, url) in [("PostgreSQL", &on_postgres, &postgres), ("SQLite", &on_sqlite, &sqlite)] {
+        AREA.at_most(format!("idle memory, {name}"), site.idle_bytes as f64 / 1e6, "MB", 60.0);
+        let ready = Site::restart_time(&program, url, &folder)?.as_secs_f64();
+        AREA.at_most(format!("start to ready on an existing database, {name}"), ready, "s", 1.0);
+    }
 
     let mut table = Table::new();
     let probe = |name: &'static str,
@@ -118,8 +118,11 @@ pub(crate) fn run(rows: &[&str]) -> Result<()> {
     println!("load average after: {}", cpu::load_average());
     println!("fsyncs of 4 KiB a second: {:.0}", fsyncs(&folder)?);
     println!("{}", render(&table));
-    println!("{}", bars(&table));
-    let _removed = std::fs::remove_dir_all(&folder);
+    targets(&table);
+    for (name, site) in [("PostgreSQL", &on_postgres), ("SQLite", &on_sqlite)] {
+        let megabytes = cpu::resident_bytes(site.server.pid()) as f64 / 1e6;
+        AREA.at_most(format!("memory after load, {name}"), megabytes, "MB", 100.0);
+    }
     Ok(())
 }
 
@@ -137,30 +140,36 @@ fn cookies(site: &Site) -> Result<String> {
     if answer.status == 200 { Ok(answer.cookies) } else { Err(answer.text()) }
 }
 
-/// Prints the target ratios, each as the median of the ratios within a round.
-fn bars(table: &Table) -> String {
-    let ratio = |over, under| ratio(table, over, under);
-    let of = |name, get| column_median(table, name, get);
-    let lines = [
-        format!("get by id / one select (PostgreSQL): {:.2} (bar 0.45)", ratio("03", "02")),
-        format!("get by id / two selects (PostgreSQL): {:.2} (bar 0.60)", ratio("03", "12")),
-        format!("GET /api/me / two selects (PostgreSQL): {:.2} (bar 0.60)", ratio("13", "12")),
-        format!("GET /api/me/sessions / two selects (PostgreSQL): {:.2} (bar 0.60)", ratio("14", "12")),
-        format!("get by id, our CPU: {:.0} µs (bar 70)", of("03", |row| &row.server_micros)),
-        format!("get by id, p99: {:.1} ms (bar 10)", of("03", |row| &row.p99)),
-        format!("create / pgbench of the same statements: {:.2} (bar 0.65)", ratio("08", "07")),
-        format!("create, our CPU: {:.0} µs (bar 200)", of("08", |row| &row.server_micros)),
-        format!(
-            "create, p99: {:.1} ms (bar 10); pgbench of the same statements: {:.1} ms",
-            of("08", |row| &row.p99),
-            of("07", |row| &row.p99)
-        ),
-        format!(
-            "create (SQLite): {:.0}/s (bar 3000 where the disk gives 250 fsyncs/s)",
-            of("11", |row| &row.rates)
-        ),
-        format!("create (SQLite), p99: {:.1} ms (bar 25)", of("11", |row| &row.p99)),
-        format!("get by id / one select (SQLite): {:.2} (bar 0.5)", ratio("10", "09")),
-    ];
-    lines.join("\n")
+/// Prints the targets. Ratios are medians of the ratios within a round.
+fn targets(table: &Table) {
+    use Target::{AtLeast, None as Shown};
+    for (name, rows, target) in [
+        ("get by ID / handler with one select", ("03", "02"), AtLeast(0.45)),
+        ("get by ID / handler with two selects", ("03", "12"), AtLeast(0.60)),
+        ("GET /api/me / handler with two selects", ("13", "12"), AtLeast(0.60)),
+        ("GET /api/me/sessions / handler with two selects", ("14", "12"), AtLeast(0.60)),
+        ("create / pgbench with the same statements", ("08", "07"), AtLeast(0.80)),
+        ("handler with one select / pgbench -S", ("02", "04"), Shown),
+        ("handler with one insert / pgbench with one insert", ("05", "06"), Shown),
+        ("get by ID / handler with one select, SQLite", ("10", "09"), AtLeast(0.5)),
+    ] {
+        AREA.ratio(table, name, rows, target);
+    }
+    let is_measured = |row: &str| table.keys().any(|name| name.starts_with(row));
+    let of = |row, get| column_median(table, row, get);
+    if is_measured("03") {
+        AREA.at_most("get by ID, server CPU", of("03", |row| &row.server_micros), "µs", 70.0);
+        AREA.at_most("get by ID, p99", of("03", |row| &row.p99), "ms", 10.0);
+    }
+    if is_measured("08") {
+        AREA.at_most("create, server CPU", of("08", |row| &row.server_micros), "µs", 200.0);
+        AREA.at_most("create, p99", of("08", |row| &row.p99), "ms", 10.0);
+    }
+    if is_measured("07") {
+        AREA.shown("pgbench with the statements of a create, p99", of("07", |row| &row.p99), "ms");
+    }
+    if is_measured("11") {
+        AREA.at_least("create, SQLite", of("11", |row| &row.rates), "per s", 3000.0);
+        AREA.at_most("create, SQLite, p99", of("11", |row| &row.p99), "ms", 25.0);
+    }
 }

@@ -10,11 +10,15 @@ use xtask::{
 };
 
 use crate::{
-    build, cpu, load,
+    build, cpu,
+    figures::Area,
+    folder::Folder,
+    load,
     site::{get, request, sql},
     table::{Table, median, ratio, render},
 };
 
+const AREA: Area = Area("policies");
 const ROUNDS: usize = 9;
 const TIME: Duration = Duration::from_secs(2);
 const CONNECTIONS: usize = 16;
@@ -28,18 +32,22 @@ pub(crate) fn run(other: Option<&str>) -> Result<()> {
     let decision_cost = build::example("netpolicy", "decision_cost")?;
     let program = build::gatehouse()?;
     println!("load average before: {}", cpu::load_average());
-    println!("\n| rules | a decision, ns (bar 300) | a look at every rule | a trie of prefixes |");
+    println!("\n| rules | a decision, ns | linear scan, ns | prefix trie, ns |");
     println!("|---|---|---|---|");
     let output = sh::output(&mut Command::new(decision_cost))?;
     for line in output.lines() {
         println!("| {} |", line.split(' ').collect::<Vec<_>>().join(" | "));
     }
+    let last: Vec<_> = output.lines().last().unwrap_or_default().split(' ').collect();
+    let nanos =
+        |column: usize| last.get(column).and_then(|text| text.parse().ok()).ok_or("no cost of a decision");
+    AREA.at_most("decision with 5,000 rules", nanos(1)?, "ns", 300.0);
+    AREA.shown("linear scan of 5,000 rules", nanos(2)?, "ns");
+    AREA.shown("prefix trie of 5,000 rules", nanos(3)?, "ns");
 
-    let folder = std::env::temp_dir().join(format!("gatehouse-policies-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+    let folder = Folder::new("policies")?;
     let measured = on_postgres(&program, other.map(Path::new), &folder)
         .and_then(|()| on_sqlite(&program, other.map(Path::new), &folder));
-    let _removed = std::fs::remove_dir_all(&folder);
     measured?;
     println!("load average after: {}", cpu::load_average());
     Ok(())
@@ -153,10 +161,8 @@ fn measure(database: &str, sites: &[Site]) -> Result<()> {
         let each = |name: &str| table.get(name).map_or(&[][..], |row| &row.server_micros);
         let pairs = each(name).iter().zip(each(first));
         let cost = median(&pairs.map(|(over, under)| over / under).collect::<Vec<_>>());
-        println!(
-            "{name} / {first}: {:.3} of the rate, {cost:.3} of the server's CPU",
-            ratio(&table, name, first)
-        );
+        AREA.shown(format!("rate, {name} / {first}, {database}"), ratio(&table, name, first), "");
+        AREA.shown(format!("server CPU, {name} / {first}, {database}"), cost, "");
     }
     Ok(())
 }

@@ -13,12 +13,16 @@ use xtask::{
 };
 
 use crate::{
-    build, cpu, load,
+    build, cpu,
+    figures::{Area, Target},
+    folder::Folder,
+    load,
     peer::Peer,
     site::{Site, get, request, sql},
-    table::{Table, column_median, ratio, render, wanted},
+    table::{Table, column_median, render, wanted},
 };
 
+const AREA: Area = Area("scim");
 const ROUNDS: usize = 3;
 const TIME: Duration = Duration::from_secs(2);
 /// Users in the large tenant.
@@ -35,8 +39,7 @@ pub(crate) fn run(rows: &[&str]) -> Result<()> {
     let program = build::gatehouse()?;
     let (handlers, seeder) = (build::example("store", "floor")?, build::example("store", "seed")?);
     let cluster = Cluster::start(Durability::Steady)?;
-    let folder = std::env::temp_dir().join(format!("gatehouse-bench-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+    let folder = Folder::new("scim")?;
     let sqlite = format!("sqlite:{}", folder.join("bench.db").display());
 
     let mut table = Table::new();
@@ -96,9 +99,8 @@ pub(crate) fn run(rows: &[&str]) -> Result<()> {
     println!("load average after: {}", cpu::load_average());
     println!("{}", render(&table));
     for (place, name) in [("postgres", "PostgreSQL"), ("sqlite", "SQLite")] {
-        println!("{}", bars(&table, place, name));
+        targets(&table, place, name);
     }
-    let _removed = std::fs::remove_dir_all(&folder);
     Ok(())
 }
 
@@ -231,37 +233,50 @@ pub(crate) fn measure(
     Ok(())
 }
 
-fn bars(table: &Table, place: &str, name: &str) -> String {
+/// Prints the targets of one database.
+fn targets(table: &Table, place: &str, name: &str) {
     let row = |number: &str| format!("{place} {number}");
-    let ratio = |over: &str, under: &str| ratio(table, &row(over), &row(under));
+    let is_measured = |number: &str| table.keys().any(|key| key.starts_with(&row(number)));
     let p50 = |number: &str| column_median(table, &row(number), |row| &row.p50);
     let cpu = |number: &str| {
         column_median(table, &row(number), |row| &row.server_micros)
             + column_median(table, &row(number), |row| &row.database_micros)
     };
     let read = if place == "postgres" { 0.45 } else { 0.5 };
-    let lines = [
-        format!("get by id / one select: {:.2} (bar {read})", ratio("01", "00")),
-        format!("userName eq / get by id: {:.2} (bar 0.7)", ratio("02", "01")),
-        format!("emails[type and value] / userName eq: {:.2} (bar 0.5)", ratio("04", "02")),
-        format!("3-term and / userName eq: {:.2} (bar 0.5)", ratio("05", "02")),
-        format!("list of 100, CPU besides the count (a page by cursor): {:.0} µs (bar 500)", cpu("09")),
-        format!("list of 100 with the count: {:.1} ms (bar 15)", p50("07")),
-        format!("list of 100 at 99901: {:.1} ms (bar 25)", p50("08")),
-        format!(
-            "cursor page: {:.2}, {:.2}, {:.2} ms at start, middle, end (bar: flat)",
-            p50("09"),
-            p50("10"),
-            p50("11")
-        ),
-        format!(
-            "hostile filters: {:.1}, {:.1}, {:.1}, {:.1} ms (bar 5)",
-            p50("15"),
-            p50("16"),
-            p50("17"),
-            p50("18")
-        ),
-        format!("PATCH active / create: {:.2} (bar 0.8)", ratio("14", "13")),
-    ];
-    lines.map(|line| format!("{name}: {line}")).join("\n")
+    for (what, over, under, least) in [
+        ("get by ID / handler with one select", "01", "00", read),
+        ("userName eq / get by ID", "02", "01", 0.7),
+        ("emails[type and value] / userName eq", "04", "02", 0.5),
+        ("and with three terms / userName eq", "05", "02", 0.5),
+        ("PATCH active / create", "14", "13", 0.8),
+    ] {
+        AREA.ratio(table, format!("{what}, {name}"), (&row(over), &row(under)), Target::AtLeast(least));
+    }
+    if is_measured("01") && table.keys().any(|key| key.starts_with("peer 01")) {
+        AREA.ratio(
+            table,
+            format!("get by ID / scim2-server (8 connections), {name}"),
+            (&row("01"), "peer 01"),
+            Target::None,
+        );
+    }
+    for (what, number, most) in [
+        ("list of 100 with the count", "07", 15.0),
+        ("list of 100 at 99901", "08", 25.0),
+        ("10,000 parentheses", "15", 5.0),
+        ("filter of 5,000 terms", "16", 5.0),
+        ("filter of 1 MB", "17", 5.0),
+        ("filter of 64 levels", "18", 5.0),
+    ] {
+        if is_measured(number) {
+            AREA.at_most(format!("{what}, p50, {name}"), p50(number), "ms", most);
+        }
+    }
+    if is_measured("09") && is_measured("11") {
+        AREA.at_most(format!("list of 100 without the count, CPU, {name}"), cpu("09"), "µs", 500.0);
+        let middle = p50("10") / p50("09");
+        AREA.at_most(format!("cursor page in the middle / at the start, p50, {name}"), middle, "", 1.5);
+        let last = p50("11") / p50("09");
+        AREA.at_most(format!("cursor page at the end / at the start, p50, {name}"), last, "", 1.5);
+    }
 }

@@ -25,13 +25,18 @@ pub(crate) struct Site {
 
 impl Site {
     pub(crate) fn start(program: &Path, database: &str, folder: &Path) -> Result<Self> {
+        Self::start_with(program, database, &mut serve(program, database, folder))
+    }
+
+    /// Starts the server with a command that has other settings.
+    pub(crate) fn start_with(program: &Path, database: &str, serve: &mut Command) -> Result<Self> {
         gatehouse(program, database, &["migrate"])?;
         let made = gatehouse(program, database, &["tenant", "create", "--slug", "bench", "--name", "Bench"])?;
         let tenant = member(&made, "id")?;
         let minted =
             gatehouse(program, database, &["token", "scim", "--tenant", "bench", "--name", "bench"])?;
         let token = member(&minted, "token")?;
-        let server = Server::start(&mut serve(program, database, folder))?;
+        let server = Server::start(serve)?;
         let idle_bytes = cpu::resident_bytes(server.pid());
         let mut site = Self { server, tenant, token, users: Vec::new(), idle_bytes };
         for number in 0..USERS {

@@ -21,6 +21,7 @@ use xtask::{
 use crate::{
     auth::{email, sign_in},
     load::{self, Paced},
+    overload::AREA,
 };
 
 const ROUNDS: usize = 3;
@@ -50,7 +51,7 @@ pub(crate) fn run(program: &Path, name: &str, database: &str, folder: &Path) -> 
         sign_in(&email(number), PASSWORD, number)
     };
     for (attack, sockets, addresses) in ATTACKS {
-        let mut ratios = Vec::new();
+        let (mut ratios, mut refused) = (Vec::new(), 0.0);
         for round in 1..=ROUNDS {
             // Attempts at passwords are counted in the database, so the counts survive the restart.
             let mut command = serve(program, database, folder);
@@ -71,11 +72,13 @@ pub(crate) fn run(program: &Path, name: &str, database: &str, folder: &Path) -> 
                 load::paced(server.address, CONNECTIONS, RATE, TIME, &honest)
             })?;
             row(attack, &attacked);
+            refused += attacked.refused;
             ratios.push(attacked.admitted.percentile(0.99) / normal.admitted.percentile(0.99));
         }
         ratios.sort_by(f64::total_cmp);
         let median = ratios.get(ROUNDS / 2).copied().unwrap_or_default();
-        println!("{name}, {attack}: p99 of sign-ins is {median:.1} times that without attack (bar 5)");
+        AREA.at_most(format!("p99 of sign-ins with {attack} / without, {name}"), median, "", 5.0);
+        AREA.at_most(format!("refused sign-ins with {attack}, {name}"), refused, "per s", 0.0);
     }
     Ok(())
 }

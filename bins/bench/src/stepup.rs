@@ -18,11 +18,15 @@ use xtask::{
 };
 
 use crate::{
-    build, cpu, load,
+    build, cpu,
+    figures::{Area, Target},
+    folder::Folder,
+    load,
     site::{request, sql},
-    table::{Table, column_median, median, ratio, render},
+    table::{Table, column_median, median, render},
 };
 
+const AREA: Area = Area("stepup");
 /// The first round prepares statements on every connection and is not counted.
 const ROUNDS: usize = 3;
 /// Each user gets one token per round, because a code can be used once.
@@ -38,8 +42,7 @@ pub(crate) fn run() -> Result<()> {
     let program = build::gatehouse()?;
     let (handlers, check_cost) = (build::example("store", "floor")?, build::example("stepup", "check_cost")?);
     let cluster = Cluster::start(Durability::Steady)?;
-    let folder = std::env::temp_dir().join(format!("gatehouse-bench-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+    let folder = Folder::new("stepup")?;
     println!("load average before: {}", cpu::load_average());
     let checks: Result<Vec<f64>> = (0..5)
         .map(|_| {
@@ -47,7 +50,7 @@ pub(crate) fn run() -> Result<()> {
             output.trim().parse::<f64>().map_err(|error| error.to_string())
         })
         .collect();
-    println!("checking a token: {:.2} µs (bar 2)", median(&checks?));
+    AREA.at_most("check a token", median(&checks?), "µs", 2.0);
     sql(&cluster, "CREATE TABLE floor (id TEXT PRIMARY KEY, body TEXT NOT NULL)")?;
     let sqlite = folder.join("bench.db");
     for (name, database) in
@@ -82,15 +85,11 @@ pub(crate) fn run() -> Result<()> {
         if floor.is_some() {
             let rate = |name| column_median(&table, name, |row| &row.rates);
             let pair = 1.0 / (1.0 / rate("03") + 1.0 / rate("04"));
-            println!(
-                "issued and consumed / two inserts: {:.2} (bar 0.5); consumed / one insert: {:.2}",
-                pair / (rate("01") / 2.0),
-                ratio(&table, "04", "01")
-            );
+            AREA.at_least("issue and consume / two inserts", pair / (rate("01") / 2.0), "", 0.4);
+            AREA.ratio(&table, "consume / one insert", ("04", "01"), Target::None);
         }
     }
     println!("load average after: {}", cpu::load_average());
-    let _removed = std::fs::remove_dir_all(&folder);
     Ok(())
 }
 

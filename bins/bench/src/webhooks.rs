@@ -14,11 +14,15 @@ use xtask::{
 };
 
 use crate::{
-    build, cpu, load,
+    build, cpu,
+    figures::Area,
+    folder::Folder,
+    load,
     sink::{Manner, Sink},
     site::{request, sql},
 };
 
+const AREA: Area = Area("webhooks");
 const DELIVERIES: u64 = 20_000;
 const CONNECTIONS: usize = 16;
 const ROUNDS: usize = 3;
@@ -31,11 +35,9 @@ pub(crate) fn run(part: Option<&str>) -> Result<()> {
     system::install(&system::BUILD)?;
     system::install(&system::TEST)?;
     println!("load average before: {}", cpu::load_average());
-    let folder = std::env::temp_dir().join(format!("gatehouse-webhooks-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
-    let place = Place { program: build::gatehouse()?, folder: folder.clone() };
+    let folder = Folder::new("webhooks")?;
+    let place = Place { program: build::gatehouse()?, folder };
     let measured = place.all(part);
-    let _removed = std::fs::remove_dir_all(&folder);
     measured?;
     println!("load average after: {}", cpu::load_average());
     Ok(())
@@ -43,7 +45,7 @@ pub(crate) fn run(part: Option<&str>) -> Result<()> {
 
 struct Place {
     program: PathBuf,
-    folder: PathBuf,
+    folder: Folder,
 }
 
 /// A tenant with its tokens for provisioning and for settings.
@@ -69,10 +71,11 @@ impl Place {
                 }
                 rates.sort_by(|a, b| a.0.total_cmp(&b.0));
                 let (rate, ours, theirs) = rates.get(ROUNDS / 2).copied().unwrap_or_default();
-                let bar = if subscriptions == 1 { 3000 } else { 5000 };
-                println!(
-                    "{DELIVERIES} deliveries to {subscriptions}: {rate:.0}/s (bar {bar}), {ours:.0} µs of our CPU each (bar 200), {theirs:.0} µs of PostgreSQL's"
-                );
+                let least = if subscriptions == 1 { 3000.0 } else { 5000.0 };
+                let to = |what: &str| format!("{DELIVERIES} deliveries to {subscriptions} webhooks, {what}");
+                AREA.at_least(to("rate"), rate, "per s", least);
+                AREA.at_most(to("server CPU"), ours, "µs", 200.0);
+                AREA.shown(to("database CPU"), theirs, "µs");
             }
         }
         if wanted("paced") {
@@ -122,7 +125,7 @@ impl Place {
         {
             let api = Server::start(&mut self.serve(&url, "api"))?;
             for number in 0..subscriptions {
-                subscribe(&api, &tenant, &sink, &format!("s{number}"))?;
+                subscribe(&api, &tenant.pat, &sink, &format!("s{number}"))?;
             }
             let events = DELIVERIES / subscriptions;
             changes(&api, &tenant, events)?;
@@ -157,15 +160,18 @@ impl Place {
         let (one, other) = (self.tenant(&url, "good")?, self.tenant(&url, "bad")?);
         let (sink, slow) = (Sink::start(Manner::Prompt)?, Sink::start(Manner::Slow)?);
         let server = Server::start(&mut self.serve(&url, "all"))?;
-        subscribe(&server, &one, &sink, "in")?;
+        subscribe(&server, &one.pat, &sink, "in")?;
         let alone = delays(&server, &one, &sink, "a")?;
-        println!("paced at {PACE}/s: {} (bars: p50 2.5, p99 7 ms)", alone.shown());
+        println!("at {PACE} per s: {}", alone.shown());
+        AREA.at_most("delay from the response, p50", alone.at(0.5) * 1000.0, "ms", 2.5);
+        AREA.at_most("delay from the response, p99", alone.at(0.99) * 1000.0, "ms", 7.0);
         // The other tenant's 2,000 events wait for a receiver that takes ten seconds.
-        subscribe(&server, &other, &slow, "in")?;
+        subscribe(&server, &other.pat, &slow, "in")?;
         changes(&server, &other, 2_000)?;
         let beside = delays(&server, &one, &sink, "c")?;
         println!("beside a receiver of 10 s with 2,000 queued: {}", beside.shown());
-        println!("p99 moved by {:.1} ms (bar 10)", (beside.at(0.99) - alone.at(0.99)) * 1000.0);
+        let shift = (beside.at(0.99) - alone.at(0.99)) * 1000.0;
+        AREA.at_most("shift of p99 by a slow receiver of another tenant", shift, "ms", 10.0);
         Ok(())
     }
 
@@ -173,30 +179,34 @@ impl Place {
     fn bad(&self, cluster: &Cluster) -> Result<()> {
         // The prompt receiver shows the base cost of a hundred deliveries.
         for (name, manner, database) in [
-            ("answers at once", Manner::Prompt, "prompt"),
+            ("responds at once", Manner::Prompt, "prompt"),
             ("sends bytes forever", Manner::Dripping, "dripping"),
-            ("answers 2 GB", Manner::Huge, "huge"),
+            ("responds with 2 GB", Manner::Huge, "huge"),
         ] {
             let url = self.database(cluster, database)?;
             let (good, bad) = (self.tenant(&url, "good")?, self.tenant(&url, "bad")?);
             let (sink, other) = (Sink::start(Manner::Prompt)?, Sink::start(manner)?);
             let server = Server::start(&mut self.serve(&url, "all"))?;
-            subscribe(&server, &good, &sink, "in")?;
+            subscribe(&server, &good.pat, &sink, "in")?;
             // Warm up: the memory that any delivery needs must not count as a cost of the bad receiver.
             delays(&server, &good, &sink, "w")?;
-            let before = cpu::resident_bytes(server.pid());
-            subscribe(&server, &bad, &other, "in")?;
+            let before = (cpu::resident_bytes(server.pid()), cpu::anonymous_bytes(server.pid()));
+            subscribe(&server, &bad.pat, &other, "in")?;
             for number in 0..100 {
                 expect(&server, &create(&bad, &format!("b{number}")), 201)?;
             }
             let beside = delays(&server, &good, &sink, "c")?;
-            let after = cpu::resident_bytes(server.pid());
+            let megabytes = |before: u64, after: u64| (after as f64 - before as f64) / 1e6;
+            let all = megabytes(before.0, cpu::resident_bytes(server.pid()));
+            let own = megabytes(before.1, cpu::anonymous_bytes(server.pid()));
             println!(
-                "a receiver that {name}: {:+.2} MB (bar 1), {} attempts; another tenant's: {}",
-                (after as f64 - before as f64) / 1e6,
+                "a receiver that {name}: {} attempts; another tenant's: {}",
                 other.count(),
                 beside.shown()
             );
+            AREA.at_most(format!("memory of 100 deliveries to a receiver that {name}"), all, "MB", 1.0);
+            let what = format!("memory of 100 deliveries to a receiver that {name}, without file pages");
+            AREA.shown(what, own, "MB");
         }
         Ok(())
     }
@@ -283,17 +293,17 @@ fn expect(server: &Server, request: &[u8], wanted: u16) -> Result<String> {
     if status == wanted { Ok(body) } else { Err(format!("{status}: {body}")) }
 }
 
-fn subscribe(server: &Server, tenant: &Tenant, sink: &Sink, path: &str) -> Result<String> {
+pub(crate) fn subscribe(server: &Server, pat: &str, sink: &Sink, path: &str) -> Result<String> {
     let body = format!(
         r#"{{"name":"{path}","url":"http://{}/{path}","eventFilters":["ACCOUNT_USER_*"]}}"#,
         sink.address
     );
-    let request = request("POST", "/api/settings/webhooks", &tenant.pat, &body);
+    let request = request("POST", "/api/settings/webhooks", pat, &body);
     let request = String::from_utf8_lossy(&request).replace("application/scim+json", "application/json");
     member(&expect(server, request.as_bytes(), 200)?, "id")
 }
 
-fn count(url: &str, query: &str) -> Result<u64> {
+pub(crate) fn count(url: &str, query: &str) -> Result<u64> {
     let psql = system::postgres_bin()?.join("psql");
     let text = sh::output(Command::new(psql).args(["-qtA", "-c", query]).arg(url))?;
     text.trim().parse().map_err(|error| format!("{text}: {error}"))
