@@ -260,11 +260,13 @@ fn entries_on_postgres(tenant: &str, count: u32) -> String {
 
 /// Returns SQL that inserts entries without correct hashes, which the SQLite client cannot compute.
 fn entries_on_sqlite(tenant: &str, count: u32) -> String {
+    // Milliseconds between two entries. Computed in whole numbers: `%f` would round some seconds up to 60.
+    let each = 15_552_000_000 / u64::from(count);
     format!(
         "BEGIN; WITH RECURSIVE made (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM made WHERE n < {count}) \
          INSERT INTO audit_entries (tenant_id, id, created_at, actor_type, actor_id, action, resource_type, resource_id, metadata, leaf) \
          SELECT '{tenant}', 'aud_05' || printf('%024d', n), \
-         strftime('%Y-%m-%d %H:%M:%f', '2026-01-01', (n * 15552000.0 / {count}) || ' seconds'), 'USER', \
+         strftime('%Y-%m-%d %H:%M:%S', '2026-01-01', (n * {each} / 1000) || ' seconds') || printf('.%03d', n * {each} % 1000), 'USER', \
          'usr_06gzkadrwwt5d9z93ens68' || printf('%04d', n % 500), \
          CASE n % 7 WHEN 0 THEN 'ACCOUNT_USER_UPDATED' WHEN 1 THEN 'ACCOUNT_SIGN_IN_SUCCEEDED' WHEN 2 THEN 'ACCOUNT_SESSION_STARTED' \
          WHEN 3 THEN 'ACCOUNT_USER_CREATED' WHEN 4 THEN 'ACCOUNT_GROUP_UPDATED' WHEN 5 THEN 'ACCOUNT_STEPUP_ISSUED' \

@@ -48,7 +48,7 @@ pub(crate) fn pages(large: &Large<'_>) -> Result<()> {
         let path = format!("/api/settings/audit-log?limit=50{filter}");
         let run = load::run(large.server.address, 1, TIME, 200, &|_| get(&path, &large.pat))?;
         if run.unexpected > 0 {
-            return Err(format!("{name}: {} answers were not 200", run.unexpected));
+            return Err(format!("{name}: {}", run.refused()));
         }
         println!("| {name} | {:.2} | {:.2} |", run.percentile(0.5), run.percentile(0.99));
         if *name == "resourceType" {
@@ -72,7 +72,7 @@ pub(crate) fn proofs(large: &Large<'_>) -> Result<()> {
     };
     let run = load::run(large.server.address, 1, TIME, 200, &next)?;
     if run.unexpected > 0 {
-        return Err(format!("{} proof requests failed", run.unexpected));
+        return Err(run.refused());
     }
     println!("\nProofs: p50 {:.2} ms", run.percentile(0.5));
     AREA.at_most(large.of("proof of an entry, p99"), run.percentile(0.99), "ms", 5.0);

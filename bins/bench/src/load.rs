@@ -130,6 +130,8 @@ pub(crate) struct Run {
     pub(crate) answers: u64,
     /// Responses with an unexpected status.
     pub(crate) unexpected: u64,
+    /// One of these responses.
+    pub(crate) example: Option<String>,
     /// Latencies in seconds, ascending.
     latencies: Vec<f32>,
 }
@@ -138,7 +140,16 @@ impl Run {
     /// Builds a run of which only the latencies in seconds are known.
     pub(crate) fn of_latencies(mut latencies: Vec<f32>) -> Self {
         latencies.sort_by(f32::total_cmp);
-        Self { rate: 0.0, answers: latencies.len() as u64, unexpected: 0, latencies }
+        Self { rate: 0.0, answers: latencies.len() as u64, unexpected: 0, example: None, latencies }
+    }
+
+    /// Describes the responses with an unexpected status.
+    pub(crate) fn refused(&self) -> String {
+        let example = self.example.as_deref().unwrap_or_default();
+        format!(
+            "{} of {} responses had an unexpected status, such as {example}",
+            self.unexpected, self.answers
+        )
     }
 
     /// Returns this percentile of the latencies in milliseconds, or NaN if there was no response.
@@ -178,22 +189,24 @@ pub(crate) fn run(
             .collect()
     });
     let seconds = start.elapsed().as_secs_f64();
-    let (mut latencies, mut unexpected) = (Vec::new(), 0);
+    let (mut latencies, mut unexpected, mut example) = (Vec::new(), 0, None);
     for seen in results {
         for one in seen? {
             latencies.extend(one.latencies);
             unexpected += one.unexpected;
+            example = example.or(one.example);
         }
     }
     latencies.sort_by(f32::total_cmp);
     let answers = latencies.len() as u64;
-    Ok(Run { rate: answers as f64 / seconds, answers, unexpected, latencies })
+    Ok(Run { rate: answers as f64 / seconds, answers, unexpected, example, latencies })
 }
 
 /// Observations of one connection.
 struct Seen {
     latencies: Vec<f32>,
     unexpected: u64,
+    example: Option<String>,
 }
 
 fn runtime() -> Result<Runtime> {
@@ -203,15 +216,18 @@ fn runtime() -> Result<Runtime> {
 async fn connection(address: SocketAddr, end: Instant, expected: u16, request: &Request<'_>) -> Result<Seen> {
     let failed = |error: std::io::Error| format!("{address}: {error}");
     let mut stream = BufReader::with_capacity(16 * 1024, connect(address).await.map_err(failed)?);
-    let mut seen = Seen { latencies: Vec::with_capacity(100_000), unexpected: 0 };
+    let mut seen = Seen { latencies: Vec::with_capacity(100_000), unexpected: 0, example: None };
     let mut line = String::new();
     while Instant::now() < end {
         let bytes = request(NUMBER.fetch_add(1, Ordering::Relaxed));
         let sent = Instant::now();
         stream.write_all(&bytes).await.map_err(failed)?;
-        let Answer { status, .. } = answer(&mut stream, &mut line).await.map_err(failed)?;
+        let answer = answer(&mut stream, &mut line).await.map_err(failed)?;
         seen.latencies.push(sent.elapsed().as_secs_f32());
-        seen.unexpected += u64::from(status != expected);
+        if answer.status != expected {
+            seen.unexpected += 1;
+            seen.example = Some(format!("{} {}", answer.status, answer.text()));
+        }
     }
     Ok(seen)
 }

@@ -92,7 +92,7 @@ fn measure(program: &Path, workers: usize) -> Result<(Run, [f64; 3])> {
     let after = seconds();
     drop(held);
     if run.unexpected > 0 {
-        return Err(format!("{} creates were not answered with 201", run.unexpected));
+        return Err(run.refused());
     }
     let mut micros = [0.0; 3];
     for ((micros, before), after) in micros.iter_mut().zip(before).zip(after) {

@@ -73,7 +73,7 @@ pub(crate) fn run(rows: &[&str]) -> Result<()> {
         let row = table.entry(name.to_owned()).or_default();
         row.measure(server.pid(), database, run).map_err(|error| format!("{name}: {error}"))
     };
-    for round in 1..=ROUNDS {
+    let measured = (1..=ROUNDS).try_for_each(|round| {
         eprintln!("round {round} of {ROUNDS}");
         let database = Some(cluster.pid());
         probe("01 actix, nothing", &mut table, &floor_postgres, None, 16, 200, &|_| get("/empty", ""))?;
@@ -114,7 +114,8 @@ pub(crate) fn run(rows: &[&str]) -> Result<()> {
         })?;
         probe("10 get by id (SQLite)", &mut table, &on_sqlite.server, None, 16, 200, &|n| on_sqlite.get(n))?;
         probe("11 create (SQLite)", &mut table, &on_sqlite.server, None, 32, 201, &|n| on_sqlite.create(n))?;
-    }
+        Ok(())
+    });
     println!("load average after: {}", cpu::load_average());
     println!("fsyncs of 4 KiB a second: {:.0}", fsyncs(&folder)?);
     println!("{}", render(&table));
@@ -123,7 +124,8 @@ pub(crate) fn run(rows: &[&str]) -> Result<()> {
         let megabytes = cpu::resident_bytes(site.server.pid()) as f64 / 1e6;
         AREA.at_most(format!("memory after load, {name}"), megabytes, "MB", 100.0);
     }
-    Ok(())
+    // Rounds before a failure are printed too.
+    measured
 }
 
 /// Waits until the server has analyzed its new tables. Until then, plans made for the empty tables stay, and some of them

@@ -221,7 +221,7 @@ pub(crate) fn measure(
     let before = (cpu::seconds(server.pid()), database.map(cpu::seconds));
     let run = load::run(server.address, connections, TIME, expected, request)?;
     if run.unexpected > 0 {
-        return Err(format!("{name}: {} of {} answers were not {expected}", run.unexpected, run.answers));
+        return Err(format!("{name}: {}", run.refused()));
     }
     let each = |seconds: f64| seconds * 1e6 / run.answers as f64;
     let row = table.entry(format!("{key} {name}")).or_default();

@@ -38,7 +38,7 @@ impl Row {
         let before = (cpu::seconds(server), database.map(cpu::seconds));
         let run = run()?;
         if run.unexpected > 0 {
-            return Err(format!("{} of {} answers were not as expected", run.unexpected, run.answers));
+            return Err(run.refused());
         }
         let each = |seconds: f64| seconds * 1e6 / run.answers as f64;
         self.rates.push(run.rate);

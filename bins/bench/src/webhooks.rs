@@ -72,7 +72,8 @@ impl Place {
                 rates.sort_by(|a, b| a.0.total_cmp(&b.0));
                 let (rate, ours, theirs) = rates.get(ROUNDS / 2).copied().unwrap_or_default();
                 let least = if subscriptions == 1 { 3000.0 } else { 5000.0 };
-                let to = |what: &str| format!("{DELIVERIES} deliveries to {subscriptions} webhooks, {what}");
+                let webhooks = if subscriptions == 1 { "1 webhook" } else { "10 webhooks" };
+                let to = |what: &str| format!("20,000 deliveries to {webhooks}, {what}");
                 AREA.at_least(to("rate"), rate, "per s", least);
                 AREA.at_most(to("server CPU"), ours, "µs", 200.0);
                 AREA.shown(to("database CPU"), theirs, "µs");
