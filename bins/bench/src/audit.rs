@@ -8,7 +8,7 @@ use std::{
 
 use xtask::{
     cluster::{Cluster, Durability},
-    server::{CHEAP, MASTER_KEY, Server, gatehouse, member, person, serve},
+    server::{MASTER_KEY, Server, gatehouse, member, serve},
     sh::{self, Result},
     system,
 };
@@ -18,7 +18,7 @@ use crate::{
     figures::{Area, Target},
     folder::Folder,
     load,
-    site::{Site, sql},
+    site::{Site, administrator, sql},
     table::{Table, render},
 };
 
@@ -116,12 +116,8 @@ fn beside(database: &str, with: &Site, without: &Site, pid: Option<u32>) -> Resu
 fn prepared(program: &Path, url: &str) -> Result<(String, String)> {
     gatehouse(program, url, &["migrate"])?;
     let made = gatehouse(program, url, &["tenant", "create", "--slug", "large", "--name", "Large"])?;
-    person(program, url, CHEAP, "large", "ada@large.example", "four tall blue towers")?;
-    let of = ["--tenant", "large", "--email", "ada@large.example"];
-    gatehouse(program, url, &[&["user", "role"][..], &of, &["--role", "ADMIN"]].concat())?;
-    let minted = ["token", "pat", "--name", "bench", "--scopes", "admin:tenant"];
-    let pat = gatehouse(program, url, &[&minted[..], &of].concat())?;
-    Ok((member(&made, "id")?, member(&pat, "token")?))
+    let pat = administrator(program, url, ("large", "ada@large.example", "four tall blue towers"))?;
+    Ok((member(&made, "id")?, pat))
 }
 
 fn on_postgres(program: &Path, folder: &Path) -> Result<()> {

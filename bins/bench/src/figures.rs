@@ -120,14 +120,12 @@ impl Area {
     }
 }
 
-/// Returns all figures as a Markdown table.
-pub(crate) fn summary() -> String {
+/// Returns all figures as a Markdown table; `None` if nothing was measured.
+pub(crate) fn summary() -> Option<String> {
     let figures = FIGURES.lock().unwrap_or_else(PoisonError::into_inner);
     let rows: Vec<_> = figures.iter().map(Figure::row).collect();
-    format!(
-        "| Area | Measured | Value | Compared rates | Target |\n|---|---|---|---|---|\n{}",
-        rows.join("\n")
-    )
+    let head = "| Area | Measured | Value | Compared rates | Target |\n|---|---|---|---|---|";
+    (!rows.is_empty()).then(|| format!("{head}\n{}", rows.join("\n")))
 }
 
 #[cfg(test)]

@@ -96,7 +96,9 @@ enum Command {
 
 fn main() -> ExitCode {
     let outcome = run(&Cli::parse().command);
-    println!("\n{}", figures::summary());
+    if let Some(table) = figures::summary() {
+        println!("\n{table}");
+    }
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {

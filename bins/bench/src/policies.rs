@@ -4,7 +4,7 @@ use std::{path::Path, process::Command, sync::Arc, time::Duration};
 
 use xtask::{
     cluster::{Cluster, Durability},
-    server::{CHEAP, Server, gatehouse, member, person, serve},
+    server::{Server, gatehouse, member, serve},
     sh::{self, Result},
     system,
 };
@@ -14,7 +14,7 @@ use crate::{
     figures::Area,
     folder::Folder,
     load,
-    site::{get, request, sql},
+    site::{administrator, get, request, sql},
     table::{Table, median, ratio, render},
 };
 
@@ -126,13 +126,9 @@ fn sites(program: &Path, url: &str, other: Option<(&Path, &str)>, folder: &Path)
 fn tenant(program: &Path, url: &str, slug: &str) -> Result<(String, String)> {
     gatehouse(program, url, &["tenant", "create", "--slug", slug, "--name", slug])?;
     let email = format!("ada@{slug}.example");
-    person(program, url, CHEAP, slug, &email, "four tall blue towers")?;
-    let of = ["--tenant", slug, "--email", &email];
-    gatehouse(program, url, &[&["user", "role"][..], &of, &["--role", "ADMIN"]].concat())?;
-    let minted = ["token", "pat", "--name", "bench", "--scopes", "admin:tenant"];
-    let pat = gatehouse(program, url, &[&minted[..], &of].concat())?;
+    let pat = administrator(program, url, (slug, &email, "four tall blue towers"))?;
     let scim = gatehouse(program, url, &["token", "scim", "--tenant", slug, "--name", "bench"])?;
-    Ok((member(&scim, "token")?, member(&pat, "token")?))
+    Ok((member(&scim, "token")?, pat))
 }
 
 /// Creates a user of the tenant, and returns the request for it.

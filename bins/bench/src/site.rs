@@ -4,7 +4,7 @@ use std::{fmt::Write as _, path::Path, process::Command, time::Duration};
 
 use xtask::{
     cluster::Cluster,
-    server::{Server, gatehouse, member, serve},
+    server::{CHEAP, Server, gatehouse, member, person, serve},
     sh::{self, Result},
     system,
 };
@@ -85,6 +85,19 @@ impl Site {
     pub(crate) fn create_named(&self, name: &str) -> Vec<u8> {
         create_named(name, &self.token)
     }
+}
+
+/// Creates an administrator of the tenant with this password, and returns a personal access token of theirs.
+pub(crate) fn administrator(
+    program: &Path,
+    database: &str,
+    (tenant, email, password): (&str, &str, &str),
+) -> Result<String> {
+    person(program, database, CHEAP, tenant, email, password)?;
+    let of = ["--tenant", tenant, "--email", email];
+    gatehouse(program, database, &[&["user", "role"][..], &of, &["--role", "ADMIN"]].concat())?;
+    let minted = ["token", "pat", "--name", "bench", "--scopes", "admin:tenant"];
+    member(&gatehouse(program, database, &[&minted[..], &of].concat())?, "token")
 }
 
 /// Builds the request that creates a user with this name.

@@ -8,7 +8,7 @@ use std::{
 
 use xtask::{
     cluster::{Cluster, Durability},
-    server::{CHEAP, Server, gatehouse, member, person, serve},
+    server::{CHEAP, Server, serve},
     sh::Result,
     system,
     wait::until,
@@ -21,7 +21,7 @@ use crate::{
     folder::Folder,
     load,
     sink::{Manner, Sink},
-    site::{Site, get, request},
+    site::{Site, administrator, get, request},
     table::median,
     webhooks::{count, subscribe},
 };
@@ -133,11 +133,7 @@ struct Mix<'s> {
 impl<'s> Mix<'s> {
     /// Creates an administrator with a session, a personal access token and a webhook.
     fn prepare(program: &Path, url: &str, site: &'s Site, sink: &Sink) -> Result<Self> {
-        person(program, url, CHEAP, "bench", &email(0), PASSWORD)?;
-        let of = ["--tenant", "bench", "--email", &email(0)];
-        gatehouse(program, url, &[&["user", "role"][..], &of, &["--role", "ADMIN"]].concat())?;
-        let minted = ["token", "pat", "--name", "bench", "--scopes", "admin:tenant"];
-        let pat = member(&gatehouse(program, url, &[&minted[..], &of].concat())?, "token")?;
+        let pat = administrator(program, url, ("bench", &email(0), PASSWORD))?;
         let answer = load::exchange(site.server.address, &sign_in(&email(0), PASSWORD, 0))?;
         if answer.status != 200 {
             return Err(answer.text());

@@ -8,7 +8,7 @@ use std::{
 
 use xtask::{
     cluster::{Cluster, Durability},
-    server::{CHEAP, Server, gatehouse, member, person, serve},
+    server::{Server, gatehouse, member, serve},
     sh::{self, Result},
     system,
 };
@@ -19,7 +19,7 @@ use crate::{
     folder::Folder,
     load,
     sink::{Manner, Sink},
-    site::{request, sql},
+    site::{administrator, request, sql},
 };
 
 const AREA: Area = Area("webhooks");
@@ -98,13 +98,9 @@ impl Place {
     fn tenant(&self, url: &str, slug: &str) -> Result<Tenant> {
         gatehouse(&self.program, url, &["tenant", "create", "--slug", slug, "--name", slug])?;
         let email = format!("ada@{slug}.example");
-        person(&self.program, url, CHEAP, slug, &email, "four tall blue towers")?;
-        let of = ["--tenant", slug, "--email", &email];
-        gatehouse(&self.program, url, &[&["user", "role"][..], &of, &["--role", "ADMIN"]].concat())?;
-        let pat = ["token", "pat", "--name", "bench", "--scopes", "admin:tenant"];
-        let pat = gatehouse(&self.program, url, &[&pat[..], &of].concat())?;
+        let pat = administrator(&self.program, url, (slug, &email, "four tall blue towers"))?;
         let scim = gatehouse(&self.program, url, &["token", "scim", "--tenant", slug, "--name", "bench"])?;
-        Ok(Tenant { scim: member(&scim, "token")?, pat: member(&pat, "token")? })
+        Ok(Tenant { scim: member(&scim, "token")?, pat })
     }
 
     fn serve(&self, url: &str, role: &str) -> Command {
