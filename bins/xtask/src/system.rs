@@ -36,10 +36,12 @@ pub const TEST: [Package; 7] = [
 pub const BALANCER: [Package; 1] = [Package { name: "haproxy", there: || sh::has("haproxy") }];
 
 /// Packages for building the Citus extension.
-pub const CITUS: [Package; 3] = [
+pub const CITUS: [Package; 5] = [
     Package { name: "make", there: || sh::has("make") },
     Package { name: "postgresql-server-dev-all", there: has_server_headers },
     Package { name: "libkrb5-dev", there: || Path::new("/usr/include/gssapi/gssapi.h").is_file() },
+    Package { name: "liblz4-dev", there: || Path::new("/usr/include/lz4.h").is_file() },
+    Package { name: "libzstd-dev", there: || Path::new("/usr/include/zstd.h").is_file() },
 ];
 
 /// Packages for tools from the Python package index.
