@@ -88,12 +88,32 @@ pub trait SealQueue: Send + Sync {
     async fn entry_time(&self, tenant: &TenantId, entry: &str) -> StoreResult<Option<Timestamp>>;
 }
 
+/// Neighboring stored subtrees of one level.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SubtreeRun {
+    /// The level: each subtree has `256^level` leaves.
+    pub level: u8,
+    /// Index of the first subtree.
+    pub from: u64,
+    /// Index after the last one.
+    pub to: u64,
+}
+
 /// Stores the hashes of a tenant's log.
 #[async_trait]
 pub trait TreeStore: Send {
     /// Returns the hashes of the subtrees of one level from `from` to before `to`, in order. Missing ones are left
     /// out.
     async fn hashes(&mut self, level: u8, from: u64, to: u64) -> StoreResult<Vec<(u64, Hash)>>;
+
+    /// Returns the hashes of each run. A database may read them together.
+    async fn hashes_of(&mut self, runs: &[SubtreeRun]) -> StoreResult<Vec<Vec<(u64, Hash)>>> {
+        let mut found = Vec::with_capacity(runs.len());
+        for SubtreeRun { level, from, to } in runs {
+            found.push(self.hashes(*level, *from, *to).await?);
+        }
+        Ok(found)
+    }
 }
 
 /// Reads what proofs against a tenant's log need.

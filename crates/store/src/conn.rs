@@ -118,3 +118,37 @@ macro_rules! on_postgres {
     }};
 }
 pub(crate) use on_postgres;
+
+/// Runs a query for each item, pipelined where the database supports it. Returns the results in the order of the items.
+macro_rules! on_each {
+    ($conn:expr, $items:expr, $item:ident, $c:ident => $query:expr) => {
+        match $conn {
+            $crate::conn::Conn::Postgres(pg) => {
+                let result = {
+                    let (begin, conn) = pg.begin();
+                    let queries = $items.into_iter().map(async |$item| {
+                        let mut conn = conn;
+                        let $c = &mut conn;
+                        $query
+                    });
+                    let queries = futures_util::future::try_join_all(queries);
+                    let (begun, results) = futures_util::future::join(begin, queries).await;
+                    begun.and(results)
+                };
+                pg.note(result)
+            }
+            $crate::conn::Conn::Sqlite($c) => {
+                let run = async {
+                    let mut results = Vec::new();
+                    for $item in $items {
+                        results.push($query?);
+                    }
+                    diesel::QueryResult::Ok(results)
+                };
+                run.await
+            }
+        }
+        .map_err($crate::error::store_error)
+    };
+}
+pub(crate) use on_each;

@@ -53,5 +53,5 @@ pub use verify::{SealedRow, VerifyKeys, verify};
 
 pub use crate::{
     error::{ExportError, NoteError, ProofError},
-    store::{ProofStore, RetentionStore, SealQueue, SealStore, TreeStore, VerifyStore},
+    store::{ProofStore, RetentionStore, SealQueue, SealStore, SubtreeRun, TreeStore, VerifyStore},
 };

@@ -1,6 +1,6 @@
 //! Creates proofs from the stored hashes of a log.
 
-use crate::store::TreeStore;
+use crate::store::{SubtreeRun, TreeStore};
 use std::collections::HashMap;
 
 use kernel::StoreResult;
@@ -32,7 +32,7 @@ impl Nodes {
         }
         missing.retain(|place| !self.0.contains_key(place));
         missing.sort_unstable();
-        let mut rest = missing.as_slice();
+        let (mut rest, mut runs) = (missing.as_slice(), Vec::new());
         while let Some(first) = rest.first() {
             let is_near = |one: &NodePosition, next: &NodePosition| {
                 one.level == next.level && next.index - one.index <= NEAR
@@ -41,10 +41,13 @@ impl Nodes {
                 1 + rest.windows(2).take_while(|pair| matches!(pair, [a, b] if is_near(a, b))).count();
             let (run, after) = rest.split_at(count);
             let last = run.last().map_or(first.index, |last| last.index);
-            for (index, hash) in store.hashes(first.level, first.index, last + 1).await? {
-                self.0.insert(NodePosition { level: first.level, index }, hash);
-            }
+            runs.push(SubtreeRun { level: first.level, from: first.index, to: last + 1 });
             rest = after;
+        }
+        for (run, hashes) in runs.iter().zip(store.hashes_of(&runs).await?) {
+            let of_run =
+                hashes.into_iter().map(|(index, hash)| (NodePosition { level: run.level, index }, hash));
+            self.0.extend(of_run);
         }
         let at = |place: NodePosition| self.0.get(&place).copied();
         Ok(ranges.iter().map(|range| hash_of(*range, &at)).collect())

@@ -7,7 +7,7 @@ use audit::{
     StoredEntry, Unaudited,
     log::{
         Batch, COUNTERSIGNATURE, Checkpoint, Frontier, Hash, Lease, LockedLog, NodePosition, ProofStore,
-        SealStore, TreeStore, Unsealed, UnsealedLog, add_countersignatures,
+        SealStore, SubtreeRun, TreeStore, Unsealed, UnsealedLog, add_countersignatures,
     },
 };
 use chrono::NaiveDateTime;
@@ -21,7 +21,7 @@ use kernel::{StoreError, StoreResult, TenantId, Timestamp};
 use super::entry_row::{EntryRow, entry_mac};
 use crate::{
     Across, Tx,
-    conn::{Conn, on},
+    conn::{Conn, on, on_each},
     db::{change_unaudited, lock, read, unaudited},
     error::{corrupt, store_error},
     prepared::Prepared,
@@ -355,32 +355,49 @@ impl ProofStore for Tx {
     }
 }
 
-#[async_trait]
-impl TreeStore for Tx {
-    async fn hashes(&mut self, level: u8, from: u64, to: u64) -> StoreResult<Vec<(u64, Hash)>> {
-        let tenant = self.tenant.as_str().to_owned();
-        let rows: Vec<(i64, Vec<u8>)> = if level == 0 {
+/// Loads the hashes of a run of subtrees.
+macro_rules! load_hashes {
+    ($tenant:expr, $run:expr, $conn:expr) => {{
+        let SubtreeRun { level, from, to } = $run;
+        if level == 0 {
             let query = audit_sealed::table
-                .filter(audit_sealed::tenant_id.eq(tenant))
+                .filter(audit_sealed::tenant_id.eq($tenant))
                 .filter(audit_sealed::sequence.ge(number(from)))
                 .filter(audit_sealed::sequence.lt(number(to)))
                 .order(audit_sealed::sequence)
                 .select((audit_sealed::sequence, audit_sealed::leaf));
-            read!(self, c => query.load(c).await)?
+            query.load::<(i64, Vec<u8>)>($conn).await
         } else {
             let query = audit_subtrees::table
-                .filter(audit_subtrees::tenant_id.eq(tenant))
+                .filter(audit_subtrees::tenant_id.eq($tenant))
                 .filter(audit_subtrees::level.eq(i64::from(level)))
                 .filter(audit_subtrees::number.ge(number(from)))
                 .filter(audit_subtrees::number.lt(number(to)))
                 .order(audit_subtrees::number)
                 .select((audit_subtrees::number, audit_subtrees::hash));
-            read!(self, c => query.load(c).await)?
-        };
-        rows.into_iter()
-            .map(|(index, bytes)| {
-                Ok((read_position("audit_subtrees.number", index)?, hash("audit_subtrees.hash", bytes)?))
-            })
-            .collect()
+            query.load($conn).await
+        }
+    }};
+}
+
+fn read_hashes(rows: Vec<(i64, Vec<u8>)>) -> StoreResult<Vec<(u64, Hash)>> {
+    let read = |(index, bytes)| {
+        Ok((read_position("audit_subtrees.number", index)?, hash("audit_subtrees.hash", bytes)?))
+    };
+    rows.into_iter().map(read).collect()
+}
+
+#[async_trait]
+impl TreeStore for Tx {
+    async fn hashes(&mut self, level: u8, from: u64, to: u64) -> StoreResult<Vec<(u64, Hash)>> {
+        let run = SubtreeRun { level, from, to };
+        let tenant = self.tenant.as_str().to_owned();
+        read_hashes(read!(self, c => load_hashes!(&tenant, run, c))?)
+    }
+
+    async fn hashes_of(&mut self, runs: &[SubtreeRun]) -> StoreResult<Vec<Vec<(u64, Hash)>>> {
+        let tenant = self.tenant.as_str().to_owned();
+        let found = on_each!(self.db.reading().await?, runs, run, c => load_hashes!(&tenant, *run, c))?;
+        found.into_iter().map(read_hashes).collect()
     }
 }

@@ -20,6 +20,7 @@ use super::{
 };
 use crate::{
     Tx,
+    conn::on_each,
     db::read,
     dialect::Dialect,
     prepared::Prepared,
@@ -186,25 +187,27 @@ impl Tx {
         Ok(found.into_iter().map(|row| listed((row, None))).collect())
     }
 
-    /// Returns the IDs of the newest entries with a few codes. Each code is read by its own index, and the newest are
-    /// merged: one statement for all codes would sort all their rows.
+    /// Returns the IDs of the newest entries with a few codes. Each code is read by its own index, pipelined where the
+    /// database supports it, and the newest are merged: one statement for all codes would sort all their rows.
     async fn newest_of_codes(
         &mut self,
         filter: &Filter,
         span: Span<'_>,
         limit: usize,
     ) -> StoreResult<Vec<String>> {
-        let mut newest: Vec<(NaiveDateTime, String)> = Vec::new();
-        for action in filter.actions.iter().flatten() {
-            let of_code = EntrySelection::Own(Some(action.as_str()));
-            let query = rows::table
-                .filter(rows::tenant_id.eq(self.tenant.as_str()))
-                .filter(condition(self.db.dialect(), filter, of_code, span))
+        let (tenant, dialect) = (self.tenant.as_str().to_owned(), self.db.dialect());
+        let queries = filter.actions.iter().flatten().map(|action| {
+            rows::table
+                .filter(rows::tenant_id.eq(&tenant))
+                .filter(condition(dialect, filter, EntrySelection::Own(Some(action.as_str())), span))
                 .order((rows::created_at.desc(), rows::id.desc()))
                 .limit(i64::try_from(limit).unwrap_or(i64::MAX))
-                .select((rows::created_at, rows::id));
-            newest.append(&mut read!(self, c => query.load(c).await)?);
-        }
+                .select((rows::created_at, rows::id))
+        });
+        let queries: Vec<_> = queries.collect();
+        let found: Vec<Vec<(NaiveDateTime, String)>> =
+            on_each!(self.db.reading().await?, queries, query, c => query.load(c).await)?;
+        let mut newest = found.concat();
         newest.sort_unstable_by(|one, other| other.cmp(one));
         newest.truncate(limit);
         Ok(newest.into_iter().map(|(_, id)| id).collect())
