@@ -2,7 +2,7 @@
 //! meanwhile.
 
 use std::{
-    io::{Read, Write},
+    io::{ErrorKind, Read, Write},
     net::TcpStream,
     time::{Duration, Instant},
 };
@@ -54,6 +54,30 @@ fn until(what: &str, is: impl Fn() -> bool) {
     }
 }
 
+/// Reads the rest and asserts that the connection was cut, so that the client does not take a partial file for the
+/// whole.
+fn assert_cut(mut stream: TcpStream) {
+    let mut rest = Vec::new();
+    if let Err(error) = stream.read_to_end(&mut rest) {
+        assert_eq!(error.kind(), ErrorKind::ConnectionReset);
+    }
+    assert!(!rest.ends_with(b"\r\n0\r\n\r\n"), "no last chunk");
+}
+
+#[test]
+fn export_ends_when_its_session_ends() {
+    for kind in Kind::ALL {
+        let server = Server::start(kind, &[]);
+        let tenant = server.tenant("acme");
+        let (_, admin) = server.signed_in(&tenant, "ada@example.com", Role::Admin);
+        fill(&server, &tenant, 8_000);
+        let stream = stalled(&server, &admin);
+        assert_eq!(admin.post("/api/auth/sign-out", &json!({})).status, 200);
+        server.env.advance(Duration::from_millis(100));
+        assert_cut(stream);
+    }
+}
+
 #[test]
 fn slow_export_is_ended_and_the_write_ahead_log_shrinks() {
     for kind in Kind::ALL {
@@ -61,7 +85,7 @@ fn slow_export_is_ended_and_the_write_ahead_log_shrinks() {
         let tenant = server.tenant("acme");
         let (_, admin) = server.signed_in(&tenant, "ada@example.com", Role::Admin);
         fill(&server, &tenant, 8_000);
-        let mut stream = stalled(&server, &admin);
+        let stream = stalled(&server, &admin);
         let wal_bytes = || server.pool_metrics().wal_bytes;
         let start = Instant::now();
         while wal_bytes().is_some_and(|bytes| bytes < 10 * MIB) {
@@ -79,10 +103,7 @@ fn slow_export_is_ended_and_the_write_ahead_log_shrinks() {
         if kind == Kind::Sqlite {
             until("the write-ahead log is small", || wal_bytes().unwrap() <= 8 * MIB);
         }
-        // The connection is cut, so that the client does not take a partial file for the whole.
-        let mut rest = Vec::new();
-        let _reset = stream.read_to_end(&mut rest);
-        assert!(!rest.ends_with(b"\r\n0\r\n\r\n"), "no last chunk");
+        assert_cut(stream);
         // Another export can start.
         assert_eq!(admin.get(&format!("{LOG}/export?action=ACCOUNT_SESSION_STARTED")).status, 200);
     }

@@ -29,6 +29,8 @@ const MOST: usize = 50_000;
 const LATER: u64 = 10;
 /// Approximate size of a chunk in bytes.
 const CHUNK: usize = 64 * 1024;
+/// How long a check of the caller holds, in milliseconds.
+const RECHECK: i64 = 100;
 
 const TRUNCATED: HeaderName = HeaderName::from_static("x-export-truncated");
 const ESCAPING: HeaderName = HeaderName::from_static("x-export-formula-escaping");
@@ -64,8 +66,9 @@ fn respond(writer: ExportWriter, now: Timestamp, is_truncated: bool) -> HttpResp
 /// A running export.
 struct RunningExport {
     export: Export,
-    /// The exporting caller, checked again before each chunk.
+    /// The exporting caller, checked again before a chunk if the last check is older than [`RECHECK`].
     access: Access<Administer>,
+    checked: Timestamp,
     writer: ExportWriter,
     /// Bytes not yet sent.
     buffer: Vec<u8>,
@@ -96,11 +99,22 @@ impl RunningExport {
                 return Some(Err(self.cut_off(problem)));
             }
         }
-        if let Err(problem) = self.access.still_admitted().await {
+        if let Err(problem) = self.recheck().await {
             return Some(Err(self.cut_off(problem)));
         }
         let bytes = std::mem::take(&mut self.buffer);
         (!bytes.is_empty()).then(|| Ok(bytes.into()))
+    }
+
+    /// Returns an error if the caller may no longer read the audit log.
+    async fn recheck(&mut self) -> Result<(), Problem> {
+        let now = self.access.env().now();
+        let is_recent = self.checked <= now && now < self.checked.plus_millis(RECHECK);
+        if !is_recent {
+            self.access.still_admitted().await?;
+            self.checked = now;
+        }
+        Ok(())
     }
 
     fn cut_off(&mut self, problem: Problem) -> Problem {
@@ -168,7 +182,9 @@ pub(crate) async fn export_audit_log(call: Call<Administer>) -> Answer {
     let export = call.export(filter, MOST, writer.with_proofs, call.site.audit.export_limit, ended).await?;
     let mut answer = respond(writer, call.ctx().now, export.is_cut);
     let buffer = writer.head(export.checkpoint.as_deref());
-    let running = RunningExport { export, access: call.into_access(), writer, buffer, has_ended: false };
+    let checked = call.ctx().now;
+    let running =
+        RunningExport { export, access: call.into_access(), checked, writer, buffer, has_ended: false };
     let body = stream::unfold(running, async |mut running| Some((running.next().await?, running)));
     Ok(answer.streaming(Box::pin(body)))
 }
