@@ -28,8 +28,9 @@ use super::{
 const BURST: Duration = Duration::from_millis(100);
 /// How long after a rejection no burst is accepted, in milliseconds.
 const NO_BURST: u64 = 1000;
-/// The sustained limit is this fraction of the limit (1/8), so that accepted requests are answered quickly.
-const SUSTAINED: usize = 8;
+/// The sustained limit is this fraction of the limit (1/4), so that accepted requests are answered quickly. By default it
+/// is three times the number of database connections.
+const SUSTAINED: usize = 4;
 
 /// Delay before a rejection.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -362,11 +363,11 @@ mod tests {
         };
         let mut slots: Vec<_> = (0..8).filter_map(|_| load.admit(A)).collect();
         assert_eq!(slots.len(), 8, "a burst fills all slots");
-        wait_for(1, 8);
-        slots.truncate(1);
-        assert!(load.admit(A).is_none(), "sustained load gets one slot");
+        wait_for(2, 8);
+        slots.truncate(2);
+        assert!(load.admit(A).is_none(), "sustained load gets two slots");
         slots.clear();
-        assert_eq!(load.limit_now(0), 1, "a rejection delays the next burst");
+        assert_eq!(load.limit_now(0), 2, "a rejection delays the next burst");
         wait_for(8, 0);
         let again: Vec<_> = std::iter::from_fn(|| load.admit(A)).collect();
         assert_eq!(again.len(), 8, "after the load ends, a burst fills all slots again");

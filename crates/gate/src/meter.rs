@@ -24,7 +24,7 @@ metrics! {
     pub(crate) WORKING: Gauge = "gatehouse_http_requests_working",
         "HTTP requests being processed, without those that wait for their client.";
     pub(crate) WORKING_MAX: Gauge = "gatehouse_http_requests_working_max",
-        "Limit of requests being processed for short bursts; sustained load is limited to an eighth.";
+        "Limit of requests being processed for short bursts; sustained load is limited to a quarter.";
     pub(crate) REFUSED: Counter = "gatehouse_http_requests_refused_total",
         "Requests refused with 503 because the server was overloaded.";
     pub(crate) BODIES_WAITING: Gauge = "gatehouse_http_bodies_waiting",

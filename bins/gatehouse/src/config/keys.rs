@@ -131,7 +131,7 @@ pub const KEYS: &[Key] = &[
     Key {
         name: "max_in_flight",
         default: "64 per worker thread",
-        help: "Requests processed at the same time in a burst; one eighth of it if the load lasts over 100 ms. More get 503 with `Retry-After`.",
+        help: "Requests processed at the same time in a burst; a quarter of it if the load lasts over 100 ms. More get 503 with `Retry-After`.",
     },
     Key {
         name: "max_bodies_per_address",

@@ -17,7 +17,7 @@ const GROUPS: &str = "/api/scim/v2/Groups";
 /// Users of the attacker. With many more, the change would exceed its time limit in an unoptimized build.
 const MANY: usize = 2_500;
 /// More than the requests that two workers process under sustained load.
-const CONNECTIONS: usize = 32;
+const CONNECTIONS: usize = 48;
 /// Duration of the attack.
 const LASTS: Duration = Duration::from_secs(8);
 
