@@ -132,10 +132,17 @@ impl Setup {
         dead.seen.progress(20)?;
         let before = (healthy.seen.count(), dead.seen.count(), dead.seen.refused.load(Ordering::Relaxed));
         let sealed = self.sealed(healthy)?;
+        if round == 0 {
+            for tenant in [healthy, dead] {
+                self.store_used_assertion(tenant)?;
+            }
+        }
         let killed = Instant::now();
         self.victim()?.kill();
         if round == 0 {
-            drop(self.server().map_err(|problem| format!("a server does not start: {problem}"))?);
+            let server = self.server().map_err(|problem| format!("a server does not start: {problem}"))?;
+            self.await_purged(healthy)?;
+            drop(server);
         }
         let address = self.servers.first().ok_or("no server")?.address;
         until(DEAD, "/readyz does not say that the database is degraded", || {
@@ -158,6 +165,10 @@ impl Setup {
             return Err(format!("the tenant was served again after {back:?}"));
         }
         check_answers(tenants)?;
+        if round == 0 {
+            drop(self.server()?);
+            self.await_purged(dead)?;
+        }
         println!(
             "| {} | {} | {} | {} | {:.2} s |",
             round + 1,
@@ -195,6 +206,18 @@ impl Setup {
         check_answers(tenants)?;
         println!("4 moves of shards in {:.0} s, no request refused", start.elapsed().as_secs_f64());
         Ok(())
+    }
+
+    /// Stores a used assertion that has expired. The next server that starts purges it.
+    fn store_used_assertion(&self, tenant: &Tenant) -> Result<()> {
+        let insert =
+            format!("INSERT INTO saml_assertions VALUES ('{}', 'sso_x', 'x', '2026-01-01')", tenant.id);
+        psql(&self.url, &[&insert]).map(drop)
+    }
+
+    fn await_purged(&self, tenant: &Tenant) -> Result<()> {
+        let query = format!("SELECT count(*) FROM saml_assertions WHERE tenant_id = '{}'", tenant.id);
+        until(DEAD, "an expired assertion is not purged", || Ok(psql(&self.url, &[&query])? == "0"))
     }
 
     fn sealed(&self, tenant: &Tenant) -> Result<u64> {

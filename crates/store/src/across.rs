@@ -1,4 +1,4 @@
-//! Read-only queries that run before the tenant is known.
+//! Queries without a tenant: before it is known, or for background jobs of all tenants.
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -13,9 +13,11 @@ use crate::{
     schema::{personal_access_tokens as pats, scim_tokens, tenant_slugs, tenants},
 };
 
-/// Reads across tenants.
+/// Reads across tenants, and purges expired rows of all tenants.
 pub struct Across {
     pub(crate) conn: Conn,
+    /// Whether the database is distributed by tenant. Background jobs then search each shard.
+    pub(crate) is_distributed: bool,
 }
 
 impl Across {

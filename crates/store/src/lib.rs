@@ -28,6 +28,7 @@ mod migrate;
 mod netpolicy;
 mod postgres;
 mod prepared;
+mod purge;
 mod rows;
 mod saml_sp;
 mod schema;

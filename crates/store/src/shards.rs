@@ -62,6 +62,14 @@ impl TenantNews {
     }
 }
 
+/// Returns a query for [`Across::on_shards`]: these columns of the rows that the clauses select.
+pub(crate) fn select_of_shard(columns: &str, clauses: &str) -> String {
+    format!(
+        "SELECT coalesce(json_agg(found), '[]')::text FROM \
+         (SELECT json_build_array({columns}) AS found FROM %1$s {clauses}) AS few"
+    )
+}
+
 impl Across {
     /// Runs a query on each shard of a table and returns the rows of those that answered. `%1$s` is the shard.
     pub(crate) async fn on_shards<T: DeserializeOwned>(

@@ -107,8 +107,7 @@ impl SamlWorker {
     async fn purge(&self) -> StoreResult<()> {
         for _ in 0..ROUNDS {
             let now = self.env.now();
-            let over =
-                self.store.across(async move |across: &mut Across| across.expired_saml(now).await).await?;
+            let over = self.store.expired_saml(now).await?;
             if over.is_empty() {
                 break;
             }
@@ -118,7 +117,11 @@ impl SamlWorker {
                     tx.purge_saml(&of_tenant).await?;
                     Ok::<_, StoreError>(Audited::without((), Unaudited::LookedAfter))
                 };
-                self.store.write(ctx, work).await?;
+                // A failure of one tenant must not stop the others.
+                log_problem(
+                    "expired single sign-on data could not be purged",
+                    self.store.write(ctx, work).await,
+                );
             }
             tokio::time::sleep(BREATH).await;
         }

@@ -1,21 +1,17 @@
-//! Records the last use of credentials, and purges expired rows.
+//! Records the last use of credentials.
 
-use std::{net::IpAddr, sync::Arc};
+use std::net::IpAddr;
 
-use audit::{Audited, Unaudited};
-
-use diesel::{dsl, prelude::*};
+use audit::Unaudited;
+use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use kernel::{Actor, Ctx, Env, StoreError, StoreResult, TenantId, Timestamp};
+use kernel::{StoreResult, Timestamp};
 
 use crate::{
-    Store, Tx,
+    Tx,
     db::change_unaudited,
     prepared::Prepared,
-    schema::{
-        attempts, links, personal_access_tokens as pats, scim_refusals, scim_tokens, sessions,
-        spent_challenges, step_up_challenges, step_up_tokens, tickets,
-    },
+    schema::{personal_access_tokens as pats, scim_tokens, sessions},
 };
 
 /// The type of a credential.
@@ -70,43 +66,5 @@ impl Tx {
             }
         }
         Ok(())
-    }
-
-    /// Purges expired rows of all tenants: attempts, used challenges, tickets, step-up challenges and tokens, links, and
-    /// refused SCIM requests.
-    pub async fn purge_expired(&mut self, now: Timestamp) -> StoreResult<()> {
-        let hour = 60 * 60_000;
-        let attempts = attempts::table.filter(attempts::until.lt(now.naive()));
-        change_unaudited!(self, Unaudited::LookedAfter, c => dsl::delete(attempts).execute(c).await)?;
-        let challenges = spent_challenges::table.filter(spent_challenges::until.lt(now.naive()));
-        change_unaudited!(self, Unaudited::LookedAfter, c => dsl::delete(challenges).execute(c).await)?;
-        let tickets = tickets::table.filter(tickets::created_at.lt(now.plus_millis(-hour).naive()));
-        change_unaudited!(self, Unaudited::LookedAfter, c => dsl::delete(tickets).execute(c).await)?;
-        let step_ups = step_up_challenges::table
-            .filter(step_up_challenges::created_at.lt(now.plus_millis(-hour).naive()));
-        change_unaudited!(self, Unaudited::LookedAfter, c => dsl::delete(step_ups).execute(c).await)?;
-        let proofs =
-            step_up_tokens::table.filter(step_up_tokens::expires_at.lt(now.plus_millis(-hour).naive()));
-        change_unaudited!(self, Unaudited::LookedAfter, c => dsl::delete(proofs).execute(c).await)?;
-        let links = links::table.filter(links::created_at.lt(now.plus_millis(-100 * hour).naive()));
-        change_unaudited!(self, Unaudited::LookedAfter, c => dsl::delete(links).execute(c).await)?;
-        let month = 30 * 24 * hour;
-        let refusals =
-            scim_refusals::table.filter(scim_refusals::last_at.lt(now.plus_millis(-month).naive()));
-        change_unaudited!(self, Unaudited::LookedAfter, c => dsl::delete(refusals).execute(c).await)?;
-        Ok(())
-    }
-}
-
-impl Store {
-    /// Purges the rows of all tenants that [`Tx::purge_expired`] names, in a unit of work of its own.
-    pub async fn purge_expired(&self, env: &Arc<dyn Env>) -> StoreResult<()> {
-        let nobody = TenantId::new(&**env);
-        let ctx = Ctx::new(Arc::clone(env), nobody, Actor::system("tidy"));
-        let work = async |ctx: &Ctx, tx: &mut Tx| {
-            tx.purge_expired(ctx.now).await?;
-            Ok::<_, StoreError>(Audited::without((), Unaudited::AttemptCounted))
-        };
-        self.write(ctx, work).await
     }
 }

@@ -173,6 +173,14 @@ impl Postgres {
         self.shared.distributed.get_or_try_init(ask).await.copied()
     }
 
+    /// Sets whether the database is distributed. Asks the database once.
+    async fn ask_distributed(&self, across: &mut Across) -> StoreResult<()> {
+        let Conn::Postgres(pg) = &mut across.conn else { return Ok(()) };
+        let ask = async || distribution::is_distributed(&mut pg.object).await;
+        across.is_distributed = *self.shared.distributed.get_or_try_init(ask).await?;
+        Ok(())
+    }
+
     /// Returns the tenants with new audit entries that this instance knows of.
     pub(crate) fn news(&self) -> &TenantNews {
         &self.shared.news
@@ -196,8 +204,13 @@ impl Postgres {
         &self,
         look: impl AsyncFnOnce(&mut Across) -> StoreResult<T>,
     ) -> StoreResult<T> {
-        let mut unit = PooledUnit::new(Across { conn: self.plain().await? });
-        let found = in_time(look(unit.holder()?)).await?;
+        let mut unit = PooledUnit::new(Across { conn: self.plain().await?, is_distributed: false });
+        let across = unit.holder()?;
+        let look = async {
+            self.ask_distributed(across).await?;
+            look(across).await
+        };
+        let found = in_time(look).await?;
         unit.give_back();
         found
     }

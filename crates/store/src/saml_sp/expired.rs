@@ -1,19 +1,21 @@
 //! Purges expired requests, connection tests and used assertions.
 
-use audit::Unaudited;
 use std::collections::BTreeMap;
 
+use audit::Unaudited;
 use chrono::NaiveDateTime;
+use data_encoding::HEXLOWER;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use kernel::{StoreError, StoreResult, TenantId, Timestamp};
 
 use crate::{
-    Across, Tx,
+    Across, Store, Tx,
     conn::on,
     db::change_unaudited,
     error::corrupt,
     schema::{saml_assertions as assertions, saml_requests as requests, saml_trials as connection_tests},
+    shards::select_of_shard,
 };
 
 /// Milliseconds that expired requests and connection tests are kept, to tell a late response from an unknown one.
@@ -44,41 +46,83 @@ impl ExpiredByTenant {
     }
 }
 
-impl Across {
+impl Store {
     /// Returns the requests and connection tests that expired a day ago, and expired assertions: at most 500 of each,
-    /// oldest first. Purge them with [`Tx::purge_saml`], then call this again.
-    pub async fn expired_saml(&mut self, now: Timestamp) -> StoreResult<Vec<ExpiredSaml>> {
-        let (now, kept_since): (NaiveDateTime, _) = (now.naive(), now.plus_millis(-KEPT).naive());
+    /// oldest first. Purge them with [`Tx::purge_saml`], then call this again. On a distributed database these are at
+    /// most 500 of each shard whose node answers.
+    pub async fn expired_saml(&self, now: Timestamp) -> StoreResult<Vec<ExpiredSaml>> {
+        let (now, kept_since) = (now.naive(), now.plus_millis(-KEPT).naive());
         let mut found = ExpiredByTenant::default();
-        let query = requests::table
-            .filter(requests::expires_at.le(kept_since))
-            .order(requests::expires_at)
-            .limit(AT_ONCE)
-            .select((requests::tenant_id, requests::id));
-        let some: Vec<(String, String)> = on!(&mut self.conn, c => query.load(c).await)?;
-        for (tenant, id) in some {
+        let requests = async |across: &mut Across| across.expired_requests(kept_since).await;
+        for (tenant, id) in self.across(requests).await? {
             found.of(tenant)?.requests.push(id);
         }
-        let query = connection_tests::table
-            .filter(connection_tests::expires_at.le(kept_since))
-            .order(connection_tests::expires_at)
-            .limit(AT_ONCE)
-            .select((connection_tests::tenant_id, connection_tests::id));
-        let some: Vec<(String, String)> = on!(&mut self.conn, c => query.load(c).await)?;
-        for (tenant, id) in some {
+        let tests = async |across: &mut Across| across.expired_connection_tests(kept_since).await;
+        for (tenant, id) in self.across(tests).await? {
             found.of(tenant)?.trials.push(id);
         }
-        let query = assertions::table
-            .filter(assertions::expires_at.le(now))
-            .order(assertions::expires_at)
-            .limit(AT_ONCE)
-            .select((assertions::tenant_id, assertions::provider_id, assertions::assertion));
-        let some: Vec<(String, String, Vec<u8>)> = on!(&mut self.conn, c => query.load(c).await)?;
-        for (tenant, provider, assertion) in some {
+        let assertions = async |across: &mut Across| across.expired_assertions(now).await;
+        for (tenant, provider, assertion) in self.across(assertions).await? {
             found.of(tenant)?.assertions.push((provider, assertion));
         }
         Ok(found.0.into_values().collect())
     }
+}
+
+impl Across {
+    async fn expired_requests(&mut self, until: NaiveDateTime) -> StoreResult<Vec<(String, String)>> {
+        if self.is_distributed {
+            return self.on_shards("saml_requests", &expired_of_shard("tenant_id, id", until)).await;
+        }
+        let query = requests::table
+            .filter(requests::expires_at.le(until))
+            .order(requests::expires_at)
+            .limit(AT_ONCE)
+            .select((requests::tenant_id, requests::id));
+        on!(&mut self.conn, c => query.load(c).await)
+    }
+
+    async fn expired_connection_tests(&mut self, until: NaiveDateTime) -> StoreResult<Vec<(String, String)>> {
+        if self.is_distributed {
+            return self.on_shards("saml_trials", &expired_of_shard("tenant_id, id", until)).await;
+        }
+        let query = connection_tests::table
+            .filter(connection_tests::expires_at.le(until))
+            .order(connection_tests::expires_at)
+            .limit(AT_ONCE)
+            .select((connection_tests::tenant_id, connection_tests::id));
+        on!(&mut self.conn, c => query.load(c).await)
+    }
+
+    async fn expired_assertions(
+        &mut self,
+        until: NaiveDateTime,
+    ) -> StoreResult<Vec<(String, String, Vec<u8>)>> {
+        if self.is_distributed {
+            let columns = "tenant_id, provider_id, encode(assertion, 'hex')";
+            let found: Vec<(String, String, String)> =
+                self.on_shards("saml_assertions", &expired_of_shard(columns, until)).await?;
+            let read = |(tenant, provider, assertion): (String, String, String)| {
+                let assertion = HEXLOWER.decode(assertion.as_bytes());
+                Ok((
+                    tenant,
+                    provider,
+                    assertion.map_err(|error| corrupt("saml_assertions.assertion", error))?,
+                ))
+            };
+            return found.into_iter().map(read).collect();
+        }
+        let query = assertions::table
+            .filter(assertions::expires_at.le(until))
+            .order(assertions::expires_at)
+            .limit(AT_ONCE)
+            .select((assertions::tenant_id, assertions::provider_id, assertions::assertion));
+        on!(&mut self.conn, c => query.load(c).await)
+    }
+}
+
+fn expired_of_shard(columns: &str, until: NaiveDateTime) -> String {
+    select_of_shard(columns, &format!("WHERE expires_at <= '{until}' ORDER BY expires_at LIMIT {AT_ONCE}"))
 }
 
 impl Tx {

@@ -14,7 +14,7 @@ use kernel::{StoreResult, TenantId, Timestamp};
 use super::providers;
 use crate::{
     Across, Tx, conn::on, db::change_unaudited, error::corrupt, json::JsonText, prepared::Prepared,
-    schema::saml_providers as rows,
+    schema::saml_providers as rows, shards::select_of_shard,
 };
 
 const THIRTY_DAYS: i64 = 30 * 24 * 3_600_000;
@@ -35,20 +35,30 @@ pub struct SamlExpiry {
 }
 
 impl Across {
-    /// Returns at most `limit` providers that are due for maintenance, longest due first.
+    /// Returns at most `limit` providers that are due for maintenance, longest due first. On a distributed database
+    /// these are at most `limit` of each shard whose node answers.
     pub async fn saml_due(&mut self, now: Timestamp, limit: i64) -> StoreResult<Vec<(TenantId, ProviderId)>> {
+        let found = if self.is_distributed {
+            let due = format!("WHERE due_at <= '{}' ORDER BY due_at LIMIT {limit}", now.naive());
+            self.on_shards("saml_providers", &select_of_shard("tenant_id, id", &due)).await?
+        } else {
+            self.longest_due(now, limit).await?
+        };
+        let read = |(tenant, id): &(String, String)| {
+            let tenant = tenant.parse().map_err(|error| corrupt("saml_providers.tenant_id", error))?;
+            Ok((tenant, id.parse().map_err(|error| corrupt("saml_providers.id", error))?))
+        };
+        found.iter().map(read).collect()
+    }
+
+    async fn longest_due(&mut self, now: Timestamp, limit: i64) -> StoreResult<Vec<(String, String)>> {
         let query = rows::table
             .filter(rows::due_at.is_not_null())
             .filter(rows::due_at.le(now.naive()))
             .order((rows::due_at, rows::tenant_id, rows::id))
             .limit(limit)
             .select((rows::tenant_id, rows::id));
-        let found: Vec<(String, String)> = on!(&mut self.conn, c => query.load(c).await)?;
-        let read = |(tenant, id): &(String, String)| {
-            let tenant = tenant.parse().map_err(|error| corrupt("saml_providers.tenant_id", error))?;
-            Ok((tenant, id.parse().map_err(|error| corrupt("saml_providers.id", error))?))
-        };
-        found.iter().map(read).collect()
+        on!(&mut self.conn, c => query.load(c).await)
     }
 
     /// Counts providers and their expiry. Reads one index entry per provider.

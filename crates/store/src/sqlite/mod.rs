@@ -111,7 +111,7 @@ impl Sqlite {
             Some(conn) => conn,
             None => open_reader(&self.path)?,
         };
-        let mut across = Across { conn: Conn::Sqlite(conn) };
+        let mut across = Across { conn: Conn::Sqlite(conn), is_distributed: false };
         let result = at_once(look(&mut across)).unwrap_or(Err(WAITED));
         if let Conn::Sqlite(conn) = across.conn {
             *self.nearby.lock().unwrap_or_else(PoisonError::into_inner) = Some(conn);

@@ -19,6 +19,7 @@ use crate::{
         audit_entries as entries, webhook_deliveries as rows, webhook_hours as hours,
         webhook_queues as queues, webhook_subscriptions as subscriptions,
     },
+    shards::select_of_shard,
 };
 
 /// Maximum number of events per replay.
@@ -174,6 +175,15 @@ impl Across {
     /// Returns at most `most` subscriptions of all tenants after `after`, including deleted ones.
     pub async fn webhooks_after(&mut self, after: Option<&Key>, most: i64) -> StoreResult<Vec<Key>> {
         let (tenant, id) = after.map_or(("", ""), |key| (key.tenant.as_str(), key.subscription.as_str()));
+        if self.is_distributed {
+            let later =
+                format!("WHERE (tenant_id, id) > ('{tenant}', '{id}') ORDER BY tenant_id, id LIMIT {most}");
+            let mut found: Vec<(String, String)> =
+                self.on_shards("webhook_subscriptions", &select_of_shard("tenant_id, id", &later)).await?;
+            found.sort_unstable();
+            found.truncate(usize::try_from(most).unwrap_or_default());
+            return parse_keys(found);
+        }
         let later = subscriptions::tenant_id
             .gt(tenant)
             .or(subscriptions::tenant_id.eq(tenant).and(subscriptions::id.gt(id)));
@@ -183,13 +193,16 @@ impl Across {
             .order((subscriptions::tenant_id, subscriptions::id))
             .limit(most)
             .select((subscriptions::tenant_id, subscriptions::id));
-        let found: Vec<(String, String)> = on!(&mut self.conn, c => query.load(c).await)?;
-        let key = |(tenant, id): (String, String)| {
-            Ok(Key {
-                tenant: tenant.parse().map_err(|error| corrupt("webhook_subscriptions.tenant_id", error))?,
-                subscription: id.parse().map_err(|error| corrupt("webhook_subscriptions.id", error))?,
-            })
-        };
-        found.into_iter().map(key).collect()
+        parse_keys(on!(&mut self.conn, c => query.load(c).await)?)
     }
+}
+
+fn parse_keys(found: Vec<(String, String)>) -> StoreResult<Vec<Key>> {
+    let key = |(tenant, id): (String, String)| {
+        Ok(Key {
+            tenant: tenant.parse().map_err(|error| corrupt("webhook_subscriptions.tenant_id", error))?,
+            subscription: id.parse().map_err(|error| corrupt("webhook_subscriptions.id", error))?,
+        })
+    };
+    found.into_iter().map(key).collect()
 }

@@ -19,6 +19,7 @@ use crate::{
     json::{JsonText, read_json},
     prepared::Prepared,
     schema::{webhook_deliveries as rows, webhook_queues as queues, webhook_subscriptions as subscriptions},
+    shards::select_of_shard,
 };
 
 /// Subscriptions with first attempts. Reads one index entry per subscription.
@@ -149,11 +150,8 @@ impl Across {
     /// Returns subscriptions with first attempts or due retries, as far as their nodes answer.
     pub(crate) async fn due_on_shards(&mut self, now: Timestamp) -> StoreResult<Vec<Key>> {
         let mut found: Vec<(String, String)> = self.on_shards("webhook_deliveries", FRESH).await?;
-        let retries = format!(
-            "SELECT coalesce(json_agg(json_build_array(tenant_id, subscription_id)), '[]')::text FROM (\
-             SELECT tenant_id, subscription_id FROM %1$s WHERE next_retry <= '{}' ORDER BY next_retry LIMIT 1000) AS few",
-            now.naive()
-        );
+        let due = format!("WHERE next_retry <= '{}' ORDER BY next_retry LIMIT 1000", now.naive());
+        let retries = select_of_shard("tenant_id, subscription_id", &due);
         found.extend(self.on_shards::<(String, String)>("webhook_queues", &retries).await?);
         found.iter().map(|(tenant, subscription)| key(tenant, subscription)).collect()
     }

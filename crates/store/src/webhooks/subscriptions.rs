@@ -16,7 +16,11 @@ use crate::{
     json::{JsonText, json_text, read_json},
     prepared::Prepared,
     schema::{tenants, webhook_queues as queues, webhook_routes as routes, webhook_subscriptions as rows},
+    shards::select_of_shard,
 };
+
+/// Subscriptions per query of the tenants whose filters must be expanded again.
+const AT_ONCE: i64 = 100;
 
 #[derive(Insertable, AsChangeset, Queryable, Selectable)]
 #[diesel(table_name = rows, primary_key(tenant_id, id))]
@@ -140,19 +144,34 @@ impl Tx {
 }
 
 impl Across {
-    /// Returns the next tenant by id that has subscriptions whose filters were expanded by an older version. Searches
-    /// all tenants: for server start only.
-    pub async fn next_to_route(&mut self, after: Option<&TenantId>) -> StoreResult<Option<TenantId>> {
-        let query = rows::table
-            .filter(rows::tenant_id.gt(after.map_or("", TenantId::as_str)))
-            .filter(rows::routed.lt(i64::try_from(types().len()).unwrap_or(i64::MAX)))
-            .filter(rows::is_deleted.eq(false))
-            .order(rows::tenant_id)
-            .select(rows::tenant_id);
-        let tenant: Option<String> = on!(&mut self.conn, c => query.first(c).await.optional())?;
-        tenant
-            .map(|id| id.parse().map_err(|error| corrupt("webhook_subscriptions.tenant_id", error)))
-            .transpose()
+    /// Returns the next tenants after this one with subscriptions whose filters were expanded by an older version;
+    /// none at the end. Searches all tenants: for server start only.
+    pub async fn tenants_to_route(&mut self, after: Option<&TenantId>) -> StoreResult<Vec<TenantId>> {
+        let after = after.map_or("", TenantId::as_str);
+        let known = i64::try_from(types().len()).unwrap_or(i64::MAX);
+        let mut tenants: Vec<String> = if self.is_distributed {
+            let next = format!(
+                "WHERE tenant_id > '{after}' AND routed < {known} AND NOT is_deleted \
+                 ORDER BY tenant_id LIMIT {AT_ONCE}"
+            );
+            let found: Vec<(String,)> =
+                self.on_shards("webhook_subscriptions", &select_of_shard("tenant_id", &next)).await?;
+            found.into_iter().map(|(tenant,)| tenant).collect()
+        } else {
+            let query = rows::table
+                .filter(rows::tenant_id.gt(after))
+                .filter(rows::routed.lt(known))
+                .filter(rows::is_deleted.eq(false))
+                .order(rows::tenant_id)
+                .limit(AT_ONCE)
+                .select(rows::tenant_id);
+            on!(&mut self.conn, c => query.load(c).await)?
+        };
+        tenants.sort_unstable();
+        tenants.truncate(usize::try_from(AT_ONCE).unwrap_or_default());
+        tenants.dedup();
+        let read = |id: String| id.parse().map_err(|error| corrupt("webhook_subscriptions.tenant_id", error));
+        tenants.into_iter().map(read).collect()
     }
 }
 

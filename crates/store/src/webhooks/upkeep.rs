@@ -33,10 +33,13 @@ impl WebhookUpkeep {
         let mut after: Option<TenantId> = None;
         loop {
             let last = after.take();
-            let next = async move |across: &mut Across| across.next_to_route(last.as_ref()).await;
-            let Some(tenant) = self.store.across(next).await? else { return Ok(()) };
-            self.write(&tenant, async |_: &Ctx, tx: &mut Tx| tx.route_again().await).await?;
-            after = Some(tenant);
+            let next = async move |across: &mut Across| across.tenants_to_route(last.as_ref()).await;
+            let tenants = self.store.across(next).await?;
+            for tenant in &tenants {
+                self.write(tenant, async |_: &Ctx, tx: &mut Tx| tx.route_again().await).await?;
+            }
+            let Some(last) = tenants.into_iter().next_back() else { return Ok(()) };
+            after = Some(last);
         }
     }
 

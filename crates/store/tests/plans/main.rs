@@ -44,8 +44,9 @@ const MAY_SCAN: [(&str, &str); 4] = [
     ("WHERE (`personal_access_tokens`.`id` =", "only the command line looks up a token's tenant"),
 ];
 
-/// Statements that a distributed database sends to all nodes, each with its reason. No request runs them, except where
-/// the reason says so. This list may only shrink.
+/// Statements that a distributed database would send to all nodes, each with its reason. No request runs them, except where
+/// the reason says so. On a distributed database, background jobs search each shard instead of running most of them. This
+/// list may only shrink.
 const MAY_ASK_ALL: [(&str, &str); 21] = [
     (" ORDER BY `tenants`.`id` LIMIT", "the command line lists tenants"),
     ("WHERE (users.role = 'ADMIN' AND (", "once, while a new server is set up"),
@@ -63,11 +64,11 @@ const MAY_ASK_ALL: [(&str, &str); 21] = [
     ("WHERE (`saml_requests`.`expires_at` <=", "background: purges"),
     ("WHERE (`saml_trials`.`expires_at` <=", "background: purges"),
     ("WHERE (`saml_assertions`.`expires_at` <=", "background: purges"),
-    ("DELETE FROM `links` WHERE (`links`.`created_at` <", "background: purges"),
-    ("DELETE FROM `scim_refusals` WHERE (`scim_refusals`.`last_at` <", "background: purges"),
-    ("DELETE FROM `spent_challenges` WHERE (`", "background: purges"),
-    ("DELETE FROM `step_up_", "background: purges"),
-    ("DELETE FROM `tickets` WHERE (`tickets`.`created_at` <", "background: purges"),
+    ("DELETE FROM links WHERE created_at <", "background: purges"),
+    ("DELETE FROM scim_refusals WHERE last_at <", "background: purges"),
+    ("DELETE FROM spent_challenges WHERE until <", "background: purges"),
+    ("DELETE FROM step_up_", "background: purges"),
+    ("DELETE FROM tickets WHERE created_at <", "background: purges"),
 ];
 
 /// Changes that are prepared on each use, each with its reason. This list may only shrink.

@@ -171,6 +171,10 @@ impl Scope {
         }
         let TableFactor::Table { name, alias, args: None, .. } = factor else { return };
         let table = plain(&name.to_string());
+        // Each node has the system catalogs.
+        if table.starts_with("pg_") {
+            return;
+        }
         if ON_COORDINATOR.contains(&table.as_str()) {
             self.has_local = true;
             return;

@@ -381,15 +381,14 @@ async fn purge_expired_rows(store: &Store, env: &Arc<dyn Env>) {
         Ok::<_, StoreError>(Audited::without((), Unaudited::StepTaken))
     };
     store.write(ctx.clone(), keep).await.unwrap();
-    let look = async |across: &mut store::Across| across.expired_saml(ctx.now).await;
-    let found = store.across(look).await.unwrap();
+    let found = store.expired_saml(ctx.now).await.unwrap();
     let [over] = <[_; 1]>::try_from(found).unwrap();
     let purge = async move |_: &Ctx, tx: &mut store::Tx| {
         tx.purge_saml(&over).await?;
         Ok::<_, StoreError>(Audited::without((), Unaudited::StepTaken))
     };
     store.write(ctx.clone(), purge).await.unwrap();
-    assert!(store.across(look).await.unwrap().is_empty());
+    assert!(store.expired_saml(ctx.now).await.unwrap().is_empty());
 }
 
 /// Searches the audit log by each of its indexes.

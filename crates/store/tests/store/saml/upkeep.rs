@@ -121,10 +121,7 @@ async fn only_expired_rows_are_purged() {
             };
             world.change(&providers[tried.len() - 1].id.tenant().unwrap(), keep).await.unwrap();
         }
-        let over = async || {
-            let look = async move |across: &mut Across| across.expired_saml(now).await;
-            world.store.across(look).await.unwrap()
-        };
+        let over = async || world.store.expired_saml(now).await.unwrap();
         let found = over().await;
         let mut both = tenants.clone();
         both.sort();
@@ -177,8 +174,7 @@ async fn many_expired_rows_are_purged_in_batches() {
         unaudited(&world, keep).await.unwrap();
         let mut looks = 0;
         loop {
-            let look = async move |across: &mut Across| across.expired_saml(now).await;
-            let found = world.store.across(look).await.unwrap();
+            let found = world.store.expired_saml(now).await.unwrap();
             if found.is_empty() {
                 break;
             }

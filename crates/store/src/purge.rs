@@ -1,0 +1,94 @@
+//! Purges expired rows of all tenants.
+
+use std::sync::Arc;
+
+use audit::{Audited, Unaudited};
+use chrono::NaiveDateTime;
+use diesel::{sql_query, sql_types};
+use diesel_async::RunQueryDsl;
+use kernel::{Actor, Ctx, Env, StoreError, StoreResult, TenantId, Timestamp};
+
+use crate::{
+    Across, Store, Tx,
+    conn::on,
+    db::{change_unaudited, unaudited},
+    distribution::ON_COORDINATOR,
+    prepared::Prepared,
+};
+
+const HOUR: i64 = 3_600_000;
+
+/// Tables with rows that expire: the column with a row's time, and how long it is kept from then on, in milliseconds.
+const EXPIRING: [(&str, &str, i64); 7] = [
+    ("attempts", "until", 0),
+    ("spent_challenges", "until", 0),
+    ("tickets", "created_at", HOUR),
+    ("step_up_challenges", "created_at", HOUR),
+    ("step_up_tokens", "expires_at", HOUR),
+    ("links", "created_at", 100 * HOUR),
+    ("scim_refusals", "last_at", 30 * 24 * HOUR),
+];
+
+/// The statement that deletes the rows of a table before a time.
+macro_rules! purge {
+    ($table:expr, $column:expr, $before:expr) => {
+        Prepared(
+            sql_query(format!("DELETE FROM {} WHERE {} < $1", $table, $column))
+                .bind::<sql_types::Timestamp, _>($before),
+        )
+    };
+}
+
+impl Tx {
+    /// Purges expired rows of all tenants: attempts, used challenges, tickets, step-up challenges and tokens, links, and
+    /// refused SCIM requests.
+    pub async fn purge_expired(&mut self, now: Timestamp) -> StoreResult<()> {
+        for (table, column, kept) in EXPIRING {
+            let before = now.plus_millis(-kept).naive();
+            let purge = purge!(table, column, before);
+            change_unaudited!(self, Unaudited::LookedAfter, c => purge.execute(c).await)?;
+        }
+        Ok(())
+    }
+}
+
+impl Across {
+    /// Purges the expired rows of one table of a distributed database, as far as its nodes answer. A deletion that is lost
+    /// while a shard moves is repeated by the next purge.
+    async fn purge_on_shards(&mut self, table: &str, column: &str, before: NaiveDateTime) -> StoreResult<()> {
+        unaudited(Unaudited::LookedAfter);
+        if ON_COORDINATOR.contains(&table) {
+            on!(&mut self.conn, c => purge!(table, column, before).execute(c).await)?;
+            return Ok(());
+        }
+        let purge = format!(
+            "WITH purged AS (DELETE FROM %1$s WHERE {column} < '{before}' RETURNING 1) \
+             SELECT json_build_array(count(*))::text FROM purged"
+        );
+        let _counts: Vec<u64> = self.on_shards(table, &purge).await?;
+        Ok(())
+    }
+}
+
+impl Store {
+    /// Purges the rows of all tenants that [`Tx::purge_expired`] names, in a unit of work of its own. On a distributed
+    /// database each table has its own, because a node that does not answer costs time.
+    pub async fn purge_expired(&self, env: &Arc<dyn Env>) -> StoreResult<()> {
+        if self.is_distributed().await? {
+            let (now, mut done) = (env.now(), Ok(()));
+            for (table, column, kept) in EXPIRING {
+                let before = now.plus_millis(-kept).naive();
+                let purge = async |across: &mut Across| across.purge_on_shards(table, column, before).await;
+                done = done.and(self.across(purge).await);
+            }
+            return done;
+        }
+        let nobody = TenantId::new(&**env);
+        let ctx = Ctx::new(Arc::clone(env), nobody, Actor::system("tidy"));
+        let work = async |ctx: &Ctx, tx: &mut Tx| {
+            tx.purge_expired(ctx.now).await?;
+            Ok::<_, StoreError>(Audited::without((), Unaudited::AttemptCounted))
+        };
+        self.write(ctx, work).await
+    }
+}
