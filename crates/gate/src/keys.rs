@@ -201,6 +201,13 @@ impl Keys {
         self.entries.clone()
     }
 
+    /// Returns the keys for checkpoints and MACs from one snapshot. A later rotation does not change them, so a retired
+    /// key never signs an entry that only a newer key authenticates.
+    pub fn sealing_keys(&self) -> (Arc<CheckpointKeys>, EntryKeys) {
+        let current = self.current();
+        (Arc::clone(&current.checkpoints), current.entries.clone())
+    }
+
     /// Returns the keys that sign and verify checkpoints of audit logs.
     pub fn checkpoints(&self) -> Arc<CheckpointKeys> {
         Arc::clone(&self.current().checkpoints)
@@ -362,6 +369,29 @@ mod tests {
         assert!(rotated.open(&other, &sealed).is_err() && rotated.open(&ours, "").is_err());
         assert!(Keys::fixed(&masters(&[("b", 2)]), &[]).saml().open(&ours, &sealed).is_err());
         assert!(Keys::fixed(&MasterKeys::none(), &[]).saml().seal(&ours, &Secret::new(vec![5])).is_err());
+    }
+
+    struct OneChange(Option<NewKeys>);
+
+    impl KeySource for OneChange {
+        fn changed(&mut self) -> Option<Result<NewKeys, String>> {
+            self.0.take().map(Ok)
+        }
+    }
+
+    #[test]
+    fn rotation_does_not_change_the_keys_of_a_batch() {
+        let new = |keys: &[(&str, u8)]| NewKeys { masters: masters(keys), auth: Vec::new() };
+        let source = Box::new(OneChange(Some(new(&[("b", 2)]))));
+        let keys = Keys::watched(&new(&[("a", 1)]), source);
+        let (checkpoints, entries) = keys.sealing_keys();
+        keys.refresh();
+        let mac = keys.entry_keys().sign("ten_1", "aud_1", &[7; 32]).unwrap();
+        let is_known = entries.verify("ten_1", "aud_1", &[7; 32], Some(&mac)).is_ok();
+        assert!(!is_known, "the batch must not seal it");
+        let (later, entries) = keys.sealing_keys();
+        assert!(entries.verify("ten_1", "aud_1", &[7; 32], Some(&mac)).is_ok());
+        assert_ne!(checkpoints.of("ten_1"), later.of("ten_1"));
     }
 
     #[test]

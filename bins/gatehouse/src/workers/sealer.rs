@@ -23,10 +23,10 @@ pub(crate) struct SealWorker(Sealer);
 
 impl SealWorker {
     pub(crate) fn new(store: Arc<Store>, env: Arc<dyn Env>, site: web::Data<Site>) -> Self {
-        let rules = move |now: Timestamp| SealRules {
-            checkpoints: site.pipeline.keys.checkpoints(),
-            entries: site.pipeline.keys.entry_keys(),
-            accepts_missing_macs: site.audit.accept_missing_macs_until.is_some_and(|until| now < until),
+        let rules = move |now: Timestamp| {
+            let (checkpoints, entries) = site.pipeline.keys.sealing_keys();
+            let accepts_missing_macs = site.audit.accept_missing_macs_until.is_some_and(|until| now < until);
+            SealRules { checkpoints, entries, accepts_missing_macs }
         };
         let queue = AuditLogQueue::new(store, Arc::clone(&env), rules);
         Self(Sealer::new(Arc::new(queue), Arc::new(SealReporter), env))

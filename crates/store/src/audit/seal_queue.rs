@@ -21,7 +21,7 @@ pub struct AuditLogQueue {
     store: Arc<Store>,
     env: Arc<dyn Env>,
     /// Returns the current rules. They change when keys are rotated.
-    rules: Box<dyn Fn(Timestamp) -> SealRules + Send + Sync>,
+    rules: Arc<dyn Fn(Timestamp) -> SealRules + Send + Sync>,
     round: Mutex<Round>,
 }
 
@@ -43,7 +43,7 @@ impl AuditLogQueue {
         env: Arc<dyn Env>,
         rules: impl Fn(Timestamp) -> SealRules + Send + Sync + 'static,
     ) -> Self {
-        Self { store, env, rules: Box::new(rules), round: Mutex::default() }
+        Self { store, env, rules: Arc::new(rules), round: Mutex::default() }
     }
 
     /// Finds the logs of a round on a distributed database: those with news, those of the last round that are not
@@ -108,9 +108,11 @@ impl SealQueue for AuditLogQueue {
         lease: Lease,
         after: Option<String>,
     ) -> StoreResult<SealProgress> {
-        let rules = (self.rules)(lease.now);
+        let rules = Arc::clone(&self.rules);
         let ctx = Ctx::new(Arc::clone(&self.env), tenant.clone(), Actor::system("sealer"));
         let work = async move |ctx: &Ctx, tx: &mut Tx| {
+            // Not before a connection is free, or a rotation meanwhile would make the keys stale.
+            let rules = rules(lease.now);
             let done = seal(tx, rules.policy(), &ctx.tenant, &lease, after.as_deref()).await?;
             Ok::<_, StoreError>(Audited::without(done, Unaudited::Sealed))
         };
