@@ -26,6 +26,8 @@ const KILLS: usize = 5;
 const DEAD: Duration = Duration::from_secs(8);
 /// Maximum time from the restart of the node until its tenant is served.
 const RECOVERY: Duration = Duration::from_secs(10);
+/// The event of a new checkpoint.
+const CHECKPOINT: &str = "ACCOUNT_AUDIT_CHECKPOINT_PUBLISHED";
 /// Connections that create users, per tenant and server.
 const WRITERS: usize = 2;
 
@@ -140,8 +142,10 @@ impl Setup {
         let killed = Instant::now();
         self.victim()?.kill();
         if round == 0 {
+            self.subscribe_to_checkpoints(healthy)?;
             let server = self.server().map_err(|problem| format!("a server does not start: {problem}"))?;
             self.await_purged(healthy)?;
+            self.await_published(healthy)?;
             drop(server);
         }
         let address = self.servers.first().ok_or("no server")?.address;
@@ -213,6 +217,22 @@ impl Setup {
         let insert =
             format!("INSERT INTO saml_assertions VALUES ('{}', 'sso_x', 'x', '2026-01-01')", tenant.id);
         psql(&self.url, &[&insert]).map(drop)
+    }
+
+    /// Routes checkpoints to a webhook that does not exist. The servers publish them once a minute, a new one at its start.
+    fn subscribe_to_checkpoints(&self, tenant: &Tenant) -> Result<()> {
+        let webhook = tenant.id.replace("ten_", "whk_");
+        let id = &tenant.id;
+        let route = format!("INSERT INTO webhook_routes VALUES ('{id}', '{CHECKPOINT}', '{webhook}')");
+        psql(&self.url, &[&route]).map(drop)
+    }
+
+    fn await_published(&self, tenant: &Tenant) -> Result<()> {
+        let query = format!(
+            "SELECT count(*) FROM webhook_deliveries WHERE tenant_id = '{}' AND event_type = '{CHECKPOINT}'",
+            tenant.id
+        );
+        until(DEAD, "a checkpoint is not published", || Ok(psql(&self.url, &[&query])? != "0"))
     }
 
     fn await_purged(&self, tenant: &Tenant) -> Result<()> {

@@ -70,6 +70,32 @@ pub(crate) fn select_of_shard(columns: &str, clauses: &str) -> String {
     )
 }
 
+/// Merges the first `limit` rows of each shard into the first `limit` rows of all. The rows of a shard must be distinct.
+pub(crate) fn merge_first<T: Ord>(mut rows: Vec<T>, limit: i64) -> Vec<T> {
+    rows.sort_unstable();
+    rows.truncate(usize::try_from(limit).unwrap_or_default());
+    rows
+}
+
+/// Parses the rows of the shards that answered, and logs that others did not.
+fn rows_of<T: DeserializeOwned>(table: &str, answers: Vec<ShardRow>) -> StoreResult<Vec<T>> {
+    let mut rows = Vec::new();
+    let (answered, failed): (Vec<_>, Vec<_>) = answers.into_iter().partition(|answer| answer.success);
+    for answer in answered {
+        let some: Vec<T> = serde_json::from_str(&answer.result).map_err(|error| corrupt(table, error))?;
+        rows.extend(some);
+    }
+    if let [one, ..] = failed.as_slice() {
+        tracing::warn!(
+            shards = failed.len(),
+            shard = one.shardid,
+            error = one.result,
+            "work of some tenants cannot be found; it continues when their node answers"
+        );
+    }
+    Ok(rows)
+}
+
 impl Across {
     /// Runs a query on each shard of a table and returns the rows of those that answered. `%1$s` is the shard.
     pub(crate) async fn on_shards<T: DeserializeOwned>(
@@ -81,21 +107,25 @@ impl Across {
             .bind::<Text, _>(table)
             .bind::<Text, _>(query);
         let answers: Vec<ShardRow> = on!(&mut self.conn, c => Prepared(ask).load(c).await)?;
-        let mut rows = Vec::new();
-        let (answered, failed): (Vec<_>, Vec<_>) = answers.into_iter().partition(|answer| answer.success);
-        for answer in answered {
-            let some: Vec<T> = serde_json::from_str(&answer.result).map_err(|error| corrupt(table, error))?;
-            rows.extend(some);
-        }
-        if let [one, ..] = failed.as_slice() {
-            tracing::warn!(
-                shards = failed.len(),
-                shard = one.shardid,
-                error = one.result,
-                "work of some tenants cannot be found; it continues when their node answers"
-            );
-        }
-        Ok(rows)
+        rows_of(table, answers)
+    }
+
+    /// Runs a query on each shard of a table and the shard of another table with the same tenants, `%1$s` and `%2$s`, and
+    /// returns the rows of those that answered.
+    pub(crate) async fn on_shards_of_both<T: DeserializeOwned>(
+        &mut self,
+        (table, other): (&str, &str),
+        query: &str,
+    ) -> StoreResult<Vec<T>> {
+        let ask = sql_query(
+            "SELECT shardid1 AS shardid, success, result \
+             FROM run_command_on_colocated_placements($1::regclass, $2::regclass, $3)",
+        )
+        .bind::<Text, _>(table)
+        .bind::<Text, _>(other)
+        .bind::<Text, _>(query);
+        let answers: Vec<ShardRow> = on!(&mut self.conn, c => Prepared(ask).load(c).await)?;
+        rows_of(table, answers)
     }
 
     /// Returns the nodes of a distributed database that do not answer, as `host:port`.

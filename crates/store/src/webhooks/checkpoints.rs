@@ -18,29 +18,45 @@ use crate::{
     error::corrupt,
     prepared::Prepared,
     schema::{audit_logs, webhook_deliveries as rows, webhook_routes as routes},
+    shards::{merge_first, select_of_shard},
 };
 
 const CODE: &str = AuditCheckpointPublished::CODE;
 
 impl Across {
-    /// Returns the next tenant by id with subscribers to checkpoints, whose log has grown since the last publication,
-    /// which was at `due_since` or earlier.
-    pub async fn next_to_publish(
+    /// Returns up to `limit` tenants after `after`, by ID, that subscribe to checkpoints and whose log has grown since its
+    /// last publication at or before `due_since`. Empty at the end.
+    pub async fn tenants_to_publish(
         &mut self,
         after: Option<&TenantId>,
         due_since: Timestamp,
-    ) -> StoreResult<Option<TenantId>> {
-        let is_due = audit_logs::published_at.is_null().or(audit_logs::published_at.le(due_since.naive()));
-        let query = routes::table
-            .inner_join(audit_logs::table.on(audit_logs::tenant_id.eq(routes::tenant_id)))
-            .filter(routes::event_type.eq(CODE))
-            .filter(routes::tenant_id.gt(after.map_or("", TenantId::as_str)))
-            .filter(audit_logs::size.gt(audit_logs::published_size))
-            .filter(is_due)
-            .order(routes::tenant_id)
-            .select(routes::tenant_id);
-        let tenant: Option<String> = on!(&mut self.conn, c => query.first(c).await.optional())?;
-        tenant.map(|id| id.parse().map_err(|error| corrupt("webhook_routes.tenant_id", error))).transpose()
+        limit: i64,
+    ) -> StoreResult<Vec<TenantId>> {
+        let (after, due_since) = (after.map_or("", TenantId::as_str), due_since.naive());
+        let found: Vec<(String,)> = if self.is_distributed {
+            let due = format!(
+                "JOIN %2$s AS logs USING (tenant_id) WHERE event_type = '{CODE}' AND tenant_id > '{after}' \
+                 AND size > published_size AND (published_at IS NULL OR published_at <= '{due_since}') \
+                 GROUP BY tenant_id ORDER BY tenant_id LIMIT {limit}"
+            );
+            self.on_shards_of_both(("webhook_routes", "audit_logs"), &select_of_shard("tenant_id", &due))
+                .await?
+        } else {
+            let is_due = audit_logs::published_at.is_null().or(audit_logs::published_at.le(due_since));
+            let query = routes::table
+                .inner_join(audit_logs::table.on(audit_logs::tenant_id.eq(routes::tenant_id)))
+                .filter(routes::event_type.eq(CODE))
+                .filter(routes::tenant_id.gt(after))
+                .filter(audit_logs::size.gt(audit_logs::published_size))
+                .filter(is_due)
+                .order(routes::tenant_id)
+                .select((routes::tenant_id,))
+                .distinct()
+                .limit(limit);
+            on!(&mut self.conn, c => query.load(c).await)?
+        };
+        let id = |(id,): &(String,)| id.parse().map_err(|error| corrupt("webhook_routes.tenant_id", error));
+        merge_first(found, limit).iter().map(id).collect()
     }
 }
 

@@ -8,18 +8,20 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use kernel::{Ctx, StoreResult, Timestamp};
 
-use super::delivery_row::{DeliveryRow, event_of};
+use super::{
+    delivery_row::{DeliveryRow, event_of},
+    key,
+};
 use crate::{
     Across, Tx,
     conn::on,
     db::Row,
     db::{change_unaudited, read},
-    error::corrupt,
     schema::{
         audit_entries as entries, webhook_deliveries as rows, webhook_hours as hours,
         webhook_queues as queues, webhook_subscriptions as subscriptions,
     },
-    shards::select_of_shard,
+    shards::{merge_first, select_of_shard},
 };
 
 /// Maximum number of events per replay.
@@ -178,11 +180,9 @@ impl Across {
         if self.is_distributed {
             let later =
                 format!("WHERE (tenant_id, id) > ('{tenant}', '{id}') ORDER BY tenant_id, id LIMIT {most}");
-            let mut found: Vec<(String, String)> =
+            let found: Vec<(String, String)> =
                 self.on_shards("webhook_subscriptions", &select_of_shard("tenant_id, id", &later)).await?;
-            found.sort_unstable();
-            found.truncate(usize::try_from(most).unwrap_or_default());
-            return parse_keys(found);
+            return keys(&merge_first(found, most));
         }
         let later = subscriptions::tenant_id
             .gt(tenant)
@@ -193,16 +193,10 @@ impl Across {
             .order((subscriptions::tenant_id, subscriptions::id))
             .limit(most)
             .select((subscriptions::tenant_id, subscriptions::id));
-        parse_keys(on!(&mut self.conn, c => query.load(c).await)?)
+        keys(&on!(&mut self.conn, c => query.load(c).await)?)
     }
 }
 
-fn parse_keys(found: Vec<(String, String)>) -> StoreResult<Vec<Key>> {
-    let key = |(tenant, id): (String, String)| {
-        Ok(Key {
-            tenant: tenant.parse().map_err(|error| corrupt("webhook_subscriptions.tenant_id", error))?,
-            subscription: id.parse().map_err(|error| corrupt("webhook_subscriptions.id", error))?,
-        })
-    };
-    found.into_iter().map(key).collect()
+fn keys(found: &[(String, String)]) -> StoreResult<Vec<Key>> {
+    found.iter().map(|(tenant, id)| key("webhook_subscriptions", (tenant, id))).collect()
 }

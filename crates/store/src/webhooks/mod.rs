@@ -15,7 +15,10 @@ mod upkeep;
 
 use std::sync::Arc;
 
-use kernel::{Actor, Ctx, Env, TenantId};
+use ::webhooks::Key;
+use kernel::{Actor, Ctx, Env, StoreResult, TenantId};
+
+use crate::error::corrupt;
 
 pub(crate) use self::delivery_row::{DeliveryRow, insert_delivery};
 pub(crate) use self::fan_out::{FanOut, WokenSubscriptions};
@@ -26,6 +29,16 @@ pub use self::{
     queue::{DueRetry, PendingSubscription},
     upkeep::WebhookUpkeep,
 };
+
+/// Parses the IDs of a tenant and its subscription, read from this table.
+fn key(table: &str, (tenant, subscription): (&str, &str)) -> StoreResult<Key> {
+    Ok(Key {
+        tenant: tenant.parse().map_err(|error| corrupt(&format!("{table}.tenant_id"), error))?,
+        subscription: subscription
+            .parse()
+            .map_err(|error| corrupt(&format!("{table}: ID of a subscription"), error))?,
+    })
+}
 
 /// Creates the context of a unit of work for deliveries.
 fn ctx(env: &Arc<dyn Env>, tenant: &TenantId) -> Ctx {

@@ -10,12 +10,11 @@ use diesel::{
 use diesel_async::RunQueryDsl;
 use kernel::{StoreResult, Timestamp};
 
-use super::delivery_row::DeliveryRow;
+use super::{delivery_row::DeliveryRow, key};
 use crate::{
     Across, Tx,
     conn::on,
     db::{change_unaudited, read},
-    error::corrupt,
     json::{JsonText, read_json},
     prepared::Prepared,
     schema::{webhook_deliveries as rows, webhook_queues as queues, webhook_subscriptions as subscriptions},
@@ -49,15 +48,6 @@ pub struct DueRetry {
     pub due_at: Timestamp,
     /// Whether no other dispatcher has it.
     pub is_open: bool,
-}
-
-fn key(tenant: &str, subscription: &str) -> StoreResult<Key> {
-    Ok(Key {
-        tenant: tenant.parse().map_err(|error| corrupt("webhook_queues.tenant_id", error))?,
-        subscription: subscription
-            .parse()
-            .map_err(|error| corrupt("webhook_queues.subscription_id", error))?,
-    })
 }
 
 impl Across {
@@ -100,7 +90,7 @@ impl Across {
         let is_open = queue.is_some_and(|(owner, until, enabled)| {
             enabled && lease.may_take(&owner, Timestamp::from_naive(until))
         });
-        Ok(Some(PendingSubscription { key: key(&tenant, &subscription)?, is_open }))
+        Ok(Some(PendingSubscription { key: key("webhook_deliveries", (&tenant, &subscription))?, is_open }))
     }
 
     /// Returns subscriptions with due retries, longest due first. `after` continues a previous call that did not reach
@@ -139,7 +129,7 @@ impl Across {
         let found: Vec<RetryRow> = on!(&mut self.conn, c => query.load(c).await)?;
         let one = |(time, tenant, subscription, owner, until): &RetryRow| {
             Ok(DueRetry {
-                key: key(tenant, subscription)?,
+                key: key("webhook_queues", (tenant, subscription))?,
                 due_at: Timestamp::from_naive(*time),
                 is_open: lease.may_take(owner, Timestamp::from_naive(*until)),
             })
@@ -153,7 +143,7 @@ impl Across {
         let due = format!("WHERE next_retry <= '{}' ORDER BY next_retry LIMIT 1000", now.naive());
         let retries = select_of_shard("tenant_id, subscription_id", &due);
         found.extend(self.on_shards::<(String, String)>("webhook_queues", &retries).await?);
-        found.iter().map(|(tenant, subscription)| key(tenant, subscription)).collect()
+        found.iter().map(|(tenant, id)| key("webhook_queues", (tenant, id))).collect()
     }
 }
 

@@ -16,10 +16,10 @@ use crate::{
     json::{JsonText, json_text, read_json},
     prepared::Prepared,
     schema::{tenants, webhook_queues as queues, webhook_routes as routes, webhook_subscriptions as rows},
-    shards::select_of_shard,
+    shards::{merge_first, select_of_shard},
 };
 
-/// Subscriptions per query of the tenants whose filters must be expanded again.
+/// Tenants per query of those whose filters must be expanded again.
 const AT_ONCE: i64 = 100;
 
 #[derive(Insertable, AsChangeset, Queryable, Selectable)]
@@ -149,14 +149,12 @@ impl Across {
     pub async fn tenants_to_route(&mut self, after: Option<&TenantId>) -> StoreResult<Vec<TenantId>> {
         let after = after.map_or("", TenantId::as_str);
         let known = i64::try_from(types().len()).unwrap_or(i64::MAX);
-        let mut tenants: Vec<String> = if self.is_distributed {
+        let tenants: Vec<(String,)> = if self.is_distributed {
             let next = format!(
                 "WHERE tenant_id > '{after}' AND routed < {known} AND NOT is_deleted \
-                 ORDER BY tenant_id LIMIT {AT_ONCE}"
+                 GROUP BY tenant_id ORDER BY tenant_id LIMIT {AT_ONCE}"
             );
-            let found: Vec<(String,)> =
-                self.on_shards("webhook_subscriptions", &select_of_shard("tenant_id", &next)).await?;
-            found.into_iter().map(|(tenant,)| tenant).collect()
+            self.on_shards("webhook_subscriptions", &select_of_shard("tenant_id", &next)).await?
         } else {
             let query = rows::table
                 .filter(rows::tenant_id.gt(after))
@@ -164,14 +162,13 @@ impl Across {
                 .filter(rows::is_deleted.eq(false))
                 .order(rows::tenant_id)
                 .limit(AT_ONCE)
-                .select(rows::tenant_id);
+                .select((rows::tenant_id,))
+                .distinct();
             on!(&mut self.conn, c => query.load(c).await)?
         };
-        tenants.sort_unstable();
-        tenants.truncate(usize::try_from(AT_ONCE).unwrap_or_default());
-        tenants.dedup();
-        let read = |id: String| id.parse().map_err(|error| corrupt("webhook_subscriptions.tenant_id", error));
-        tenants.into_iter().map(read).collect()
+        let read =
+            |(id,): &(String,)| id.parse().map_err(|error| corrupt("webhook_subscriptions.tenant_id", error));
+        merge_first(tenants, AT_ONCE).iter().map(read).collect()
     }
 }
 

@@ -9,7 +9,7 @@ use kernel::{Ctx, Env, StoreError, StoreResult, TenantId};
 use super::ctx;
 use crate::{Across, Store, Tx};
 
-/// Subscriptions per query.
+/// Subscriptions or tenants per query.
 const AT_ONCE: i64 = 100;
 /// Pause between two purges of one subscription, so that other work is not delayed.
 const BREATH: Duration = Duration::from_millis(20);
@@ -28,39 +28,50 @@ impl WebhookUpkeep {
         Self { store, env }
     }
 
-    /// Expands event filters again. An upgrade may add event types that existing filters match.
-    pub async fn expand_filters(&self) -> StoreResult<()> {
+    /// Expands event filters again. An upgrade may add event types that existing filters match. A tenant whose filters
+    /// cannot be expanded is passed to `failed`, and the others follow.
+    pub async fn expand_filters(&self, failed: impl Fn(&TenantId, &StoreError)) -> StoreResult<()> {
         let mut after: Option<TenantId> = None;
         loop {
             let last = after.take();
             let next = async move |across: &mut Across| across.tenants_to_route(last.as_ref()).await;
             let tenants = self.store.across(next).await?;
             for tenant in &tenants {
-                self.write(tenant, async |_: &Ctx, tx: &mut Tx| tx.route_again().await).await?;
+                let route = async |_: &Ctx, tx: &mut Tx| tx.route_again().await;
+                if let Err(error) = self.write(tenant, route).await {
+                    failed(tenant, &error);
+                }
             }
             let Some(last) = tenants.into_iter().next_back() else { return Ok(()) };
             after = Some(last);
         }
     }
 
-    /// Publishes the newest checkpoints of audit logs that have grown, at most once an hour per log.
-    pub async fn publish_checkpoints(&self) -> StoreResult<()> {
+    /// Publishes the newest checkpoints of audit logs that have grown, at most once an hour per log. A tenant whose
+    /// checkpoint cannot be published is passed to `failed`, and the others follow.
+    pub async fn publish_checkpoints(&self, failed: impl Fn(&TenantId, &StoreError)) -> StoreResult<()> {
         let due_since = self.env.now().plus_millis(-HOUR);
         let mut after: Option<TenantId> = None;
         loop {
             let last = after.take();
-            let next =
-                async move |across: &mut Across| across.next_to_publish(last.as_ref(), due_since).await;
-            let Some(tenant) = self.store.across(next).await? else { return Ok(()) };
-            let publish = async move |ctx: &Ctx, tx: &mut Tx| tx.publish_checkpoint(ctx, due_since).await;
-            self.write(&tenant, publish).await?;
-            after = Some(tenant);
+            let next = async move |across: &mut Across| {
+                across.tenants_to_publish(last.as_ref(), due_since, AT_ONCE).await
+            };
+            let tenants = self.store.across(next).await?;
+            for tenant in &tenants {
+                let publish = async move |ctx: &Ctx, tx: &mut Tx| tx.publish_checkpoint(ctx, due_since).await;
+                if let Err(error) = self.write(tenant, publish).await {
+                    failed(tenant, &error);
+                }
+            }
+            let Some(last) = tenants.into_iter().next_back() else { return Ok(()) };
+            after = Some(last);
         }
     }
 
     /// Purges attempts older than 30 days, and removed subscriptions with their attempts. A subscription that cannot
     /// be purged is passed to `failed`, and the others follow.
-    pub async fn purge_expired(&self, failed: impl Fn(&StoreError)) -> StoreResult<()> {
+    pub async fn purge_expired(&self, failed: impl Fn(&TenantId, &StoreError)) -> StoreResult<()> {
         let mut after: Option<Key> = None;
         loop {
             let last = after.take();
@@ -68,7 +79,7 @@ impl WebhookUpkeep {
             let keys = self.store.across(next).await?;
             for key in &keys {
                 if let Err(error) = self.purge(key).await {
-                    failed(&error);
+                    failed(&key.tenant, &error);
                 }
             }
             let Some(last) = keys.into_iter().next_back() else { return Ok(()) };

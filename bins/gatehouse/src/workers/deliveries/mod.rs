@@ -11,7 +11,7 @@ use std::{sync::Arc, time::Duration};
 use actix_web::web;
 use audit::{EventData, events::webhooks::WebhookDisabled};
 use gate::meter;
-use kernel::{Env, StoreError, StoreResult};
+use kernel::{Env, StoreError, StoreResult, TenantId};
 use store::{DispatchQueue, Store, WebhookUpkeep};
 use tokio::{
     sync::Notify,
@@ -95,15 +95,21 @@ impl Deliveries {
         let mut rounds = 0_u32;
         loop {
             ticks.tick().await;
-            log_problem("checkpoint events could not be published", upkeep.publish_checkpoints().await);
+            let failed = log_tenant_problem("a checkpoint could not be published");
+            log_problem(
+                "logs with new checkpoints could not be found",
+                upkeep.publish_checkpoints(failed).await,
+            );
             if rounds.is_multiple_of(TIDY) {
                 // After an upgrade, and again: an older instance that still runs may have expanded fewer filters.
+                let failed =
+                    log_tenant_problem("event filters of a tenant's webhooks could not be expanded again");
                 log_problem(
-                    "event filters of webhooks could not be expanded again",
-                    upkeep.expand_filters().await,
+                    "webhooks with older event filters could not be found",
+                    upkeep.expand_filters(failed).await,
                 );
-                let failed = |error: &StoreError| tracing::warn!(%error, "old deliveries of a webhook could not be purged");
-                log_problem("old deliveries could not be purged", upkeep.purge_expired(failed).await);
+                let failed = log_tenant_problem("old deliveries of a webhook could not be purged");
+                log_problem("webhooks could not be listed", upkeep.purge_expired(failed).await);
             }
             rounds = rounds.wrapping_add(1);
         }
@@ -118,6 +124,11 @@ impl Deliveries {
     pub(crate) fn finish(&self) {
         self.end.notify_one();
     }
+}
+
+/// Returns a function that logs the problem of one tenant.
+fn log_tenant_problem(problem: &'static str) -> impl Fn(&TenantId, &StoreError) {
+    move |tenant, error| tracing::warn!(tenant = tenant.as_str(), %error, "{problem}")
 }
 
 fn log_problem(problem: &'static str, done: StoreResult<()>) {
