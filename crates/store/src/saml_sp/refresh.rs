@@ -13,8 +13,14 @@ use kernel::{StoreResult, TenantId, Timestamp};
 
 use super::providers;
 use crate::{
-    Across, Tx, conn::on, db::change_unaudited, error::corrupt, json::JsonText, prepared::Prepared,
-    schema::saml_providers as rows, shards::select_of_shard,
+    Across, Tx,
+    conn::on,
+    db::change_unaudited,
+    error::corrupt,
+    json::JsonText,
+    prepared::Prepared,
+    schema::saml_providers as rows,
+    shards::{merge_first, select_of_shard},
 };
 
 const THIRTY_DAYS: i64 = 30 * 24 * 3_600_000;
@@ -36,11 +42,13 @@ pub struct SamlExpiry {
 
 impl Across {
     /// Returns at most `limit` providers that are due for maintenance, longest due first. On a distributed database
-    /// these are at most `limit` of each shard whose node answers.
+    /// these are providers of the shards whose nodes answer.
     pub async fn saml_due(&mut self, now: Timestamp, limit: i64) -> StoreResult<Vec<(TenantId, ProviderId)>> {
         let found = if self.is_distributed {
             let due = format!("WHERE due_at <= '{}' ORDER BY due_at LIMIT {limit}", now.naive());
-            self.on_shards("saml_providers", &select_of_shard("tenant_id, id", &due)).await?
+            let due: Vec<(NaiveDateTime, String, String)> =
+                self.on_shards("saml_providers", &select_of_shard("due_at, tenant_id, id", &due)).await?;
+            merge_first(due, limit).into_iter().map(|(_, tenant, id)| (tenant, id)).collect()
         } else {
             self.longest_due(now, limit).await?
         };
