@@ -252,6 +252,10 @@ impl AuthSite {
         let cpu = |row| column_median(&table, row, |row| &row.server_micros);
         let on = |what: &str| format!("{what}, {name}");
         AREA.shown(on("argon2id, CPU"), median(&hash) / 1e3, "ms");
+        if database.is_some() {
+            let database = column_median(&table, "03", |row| &row.database_micros);
+            AREA.shown(on("sign-in, CPU of the database"), database / 1e3, "ms");
+        }
         AREA.at_most(
             on("sign-in without argon2id, server CPU"),
             (cpu("03") - median(&hash)) / 1e3,

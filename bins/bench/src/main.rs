@@ -15,6 +15,7 @@ mod cpu;
 mod figures;
 mod folder;
 mod load;
+mod node_costs;
 mod nodes;
 mod overload;
 mod path;
@@ -76,8 +77,13 @@ enum Command {
         /// An older build of the server, measured in the same run
         program: Option<String>,
     },
-    /// Measure creates on a distributed database with one, two and three workers. Needs the Citus extension
-    Nodes,
+    /// Measure creates on a distributed database with one, two and three workers, and the costs of single requests there.
+    /// Needs the Citus extension
+    Nodes {
+        /// Run only this part
+        #[arg(value_parser = ["costs"])]
+        part: Option<String>,
+    },
     /// Send mixed requests for a long time, and measure whether memory and open files grow
     Soak {
         /// Duration
@@ -118,7 +124,7 @@ fn run(command: &Command) -> Result<()> {
         Command::Audit { part } => audit::run(part.as_deref()),
         Command::Webhooks { part } => webhooks::run(part.as_deref()),
         Command::Policies { program } => policies::run(program.as_deref()),
-        Command::Nodes => nodes::run(),
+        Command::Nodes { part } => nodes::run(part.as_deref()),
         Command::Overload => overload::run(),
         Command::Scim { rows } => scim::run(&words(rows)),
     }
@@ -137,7 +143,7 @@ fn all() -> Result<()> {
         ("audit", || audit::run(None)),
         ("webhooks", || webhooks::run(None)),
         ("overload", overload::run),
-        ("nodes", nodes::run),
+        ("nodes", || nodes::run(None)),
     ];
     println!("{}", cpu::machine());
     let mut failed = Vec::new();
@@ -186,13 +192,22 @@ mod tests {
             "policies",
             "policies program",
             "nodes",
+            "nodes costs",
             "overload",
             "scim",
             "scim sqlite",
         ] {
             assert!(parse(line).is_ok(), "{line}");
         }
-        for line in ["", "nonsense", "audit nonsense", "webhooks nonsense", "webhooks bad more", "soak 0"] {
+        for line in [
+            "",
+            "nonsense",
+            "audit nonsense",
+            "webhooks nonsense",
+            "webhooks bad more",
+            "nodes all",
+            "soak 0",
+        ] {
             assert!(parse(line).is_err(), "{line}");
         }
     }

@@ -1,5 +1,5 @@
 //! `cargo xtask bench nodes`: creates on a distributed database with one, two and three workers, each held to a share of
-//! a processor. The machine has too few processors for real ones.
+//! a processor, because the machine has too few processors for real ones. Then the costs of single requests.
 
 use std::{
     fs,
@@ -21,6 +21,7 @@ use crate::{
     figures::Area,
     folder::Folder,
     load::{self, Run},
+    node_costs,
     site::create_named,
 };
 
@@ -38,11 +39,22 @@ const PERIOD: u32 = 50_000;
 const WARM_UP: Duration = Duration::from_secs(5);
 const TIME: Duration = Duration::from_secs(20);
 
-pub(crate) fn run() -> Result<()> {
+/// Runs the benchmark. `costs` runs only the part about single requests.
+pub(crate) fn run(part: Option<&str>) -> Result<()> {
     system::install(&system::BUILD)?;
     system::install(&system::TEST)?;
     let program = build::gatehouse()?;
     println!("load average before: {}", cpu::load_average());
+    if part != Some("costs") {
+        scaling(&program)?;
+    }
+    node_costs::run(AREA, &program)?;
+    println!("load average after: {}", cpu::load_average());
+    Ok(())
+}
+
+/// Compares creates with one, two and three workers.
+fn scaling(program: &Path) -> Result<()> {
     println!("each worker may use {SHARE} % of a processor");
     println!(
         "| workers | creates/s | of linear | p50 ms | p99 ms | server µs | coordinator µs | workers µs |"
@@ -50,7 +62,7 @@ pub(crate) fn run() -> Result<()> {
     println!("|---|---|---|---|---|---|---|---|");
     let (mut one, mut of_linear) = (0.0, 0.0);
     for workers in 1..=WORKERS {
-        let (run, [server, coordinator, all_workers]) = measure(&program, workers)?;
+        let (run, [server, coordinator, all_workers]) = measure(program, workers)?;
         if workers == 1 {
             one = run.rate;
         }
@@ -64,7 +76,6 @@ pub(crate) fn run() -> Result<()> {
         );
     }
     AREA.at_least("creates with three workers / linear", of_linear, "", 0.85);
-    println!("load average after: {}", cpu::load_average());
     Ok(())
 }
 

@@ -57,7 +57,7 @@ pub(crate) fn run() -> Result<()> {
         [("PostgreSQL", cluster.url()), ("SQLite", format!("sqlite:{}", sqlite.display()))]
     {
         println!("\n## {name}\n");
-        let (server, people) = prepare(&program, &database, &folder)?;
+        let (server, people) = prepare(&program, &database, &folder, PEOPLE)?;
         let pid = (name == "PostgreSQL").then(|| cluster.pid());
         let mut table = Table::new();
         let mut floor = None;
@@ -75,6 +75,7 @@ pub(crate) fn run() -> Result<()> {
                 let insert = |_| request("POST", "/postgres", "", "{}");
                 row.measure(floor.pid(), pid, || load::run(floor.address, CONNECTIONS, TIME, 201, &insert))?;
             }
+            await_codes();
             round(&server, pid, &people, table)?;
             if number == 0 && pid.is_some() {
                 // Otherwise plans made while the table was empty would stay.
@@ -94,10 +95,10 @@ pub(crate) fn run() -> Result<()> {
 }
 
 /// A user with a session and an authenticator app.
-struct Somebody {
+pub(crate) struct Somebody {
     /// A client address of its own, behind a trusted proxy.
     from: usize,
-    cookies: String,
+    pub(crate) cookies: String,
     secret: Vec<u8>,
 }
 
@@ -134,11 +135,16 @@ fn good(answer: &load::Answer) -> Result<String> {
     if answer.status == 200 { Ok(answer.text()) } else { Err(format!("{} {}", answer.status, answer.text())) }
 }
 
-/// Starts a server and prepares users with a session and an authenticator app.
-fn prepare(program: &Path, database: &str, folder: &Path) -> Result<(Server, Vec<Somebody>)> {
+/// Starts a server and prepares this many users with a session and an authenticator app.
+pub(crate) fn prepare(
+    program: &Path,
+    database: &str,
+    folder: &Path,
+    count: usize,
+) -> Result<(Server, Vec<Somebody>)> {
     gatehouse(program, database, &["migrate"])?;
     gatehouse(program, database, &["tenant", "create", "--slug", "bench", "--name", "Bench"])?;
-    for number in 0..PEOPLE {
+    for number in 0..count {
         person(program, database, CHEAP, "bench", &format!("person-{number}@example.com"), PASSWORD)?;
     }
     let mut command = serve(program, database, folder);
@@ -146,7 +152,7 @@ fn prepare(program: &Path, database: &str, folder: &Path) -> Result<(Server, Vec
         command.env("GATEHOUSE_TRUSTED_PROXIES", "127.0.0.1/32").env("GATEHOUSE_PASSWORD_COST", CHEAP),
     )?;
     let mut people = Vec::new();
-    for from in 0..PEOPLE {
+    for from in 0..count {
         let mut somebody = Somebody { from, cookies: String::new(), secret: Vec::new() };
         let ask = |somebody: &Somebody, path: &str, body: &str| {
             load::exchange(server.address, &somebody.post(path, "", body))
@@ -173,8 +179,21 @@ fn prepare(program: &Path, database: &str, folder: &Path) -> Result<(Server, Vec
     Ok((server, people))
 }
 
-/// Lets all users request a challenge, answer it, and consume the token.
-fn round(server: &Server, database: Option<u32>, people: &[Somebody], table: &mut Table) -> Result<()> {
+/// Waits for unused codes, early in their time step.
+pub(crate) fn await_codes() {
+    let before = step();
+    while step() == before {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// Lets all users request a challenge, answer it with an unused code, and consume the token.
+pub(crate) fn round(
+    server: &Server,
+    database: Option<u32>,
+    people: &[Somebody],
+    table: &mut Table,
+) -> Result<()> {
     let mut send = |name: &str, requests: Vec<Vec<u8>>| -> Result<Vec<String>> {
         let address: SocketAddr = server.address;
         let mut texts = Vec::new();
@@ -186,11 +205,6 @@ fn round(server: &Server, database: Option<u32>, people: &[Somebody], table: &mu
         })?;
         Ok(texts)
     };
-    // Wait for an unused code, early in its time step.
-    let before = step();
-    while step() == before {
-        std::thread::sleep(Duration::from_millis(50));
-    }
     let purpose = r#"{"purpose":"PAYROLL_SEAL"}"#;
     let ask = |somebody: &Somebody| somebody.post("/api/auth/step-up/challenge-options", "", purpose);
     let asked = send("02 challenge-options", people.iter().map(ask).collect())?;
