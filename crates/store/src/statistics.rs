@@ -23,8 +23,8 @@ struct Name {
 }
 
 impl Across {
-    /// Analyzes tables that have grown much since they were last analyzed, and returns their names. Skips tables of which
-    /// the role is not the owner.
+    /// Analyzes tables that have grown much since they were last analyzed, and returns their names. A table in the list may
+    /// have been left to autovacuum, which was analyzing it already. Skips tables of which the role is not the owner.
     pub async fn analyze_grown_tables(&mut self) -> StoreResult<Vec<String>> {
         let Conn::Postgres(pg) = &mut self.conn else { return Ok(Vec::new()) };
         let conn = &mut *pg.object;

@@ -52,6 +52,9 @@ async fn tables_are_analyzed_when_they_have_grown() {
         // The rows are on the workers, and their autovacuum analyzes them.
         return;
     }
+    // Where autovacuum analyzes a table at the same time, it is skipped.
+    world.raw("ALTER TABLE users SET (autovacuum_enabled = FALSE)").await;
+    world.raw("ALTER TABLE attempts SET (autovacuum_enabled = FALSE)").await;
     world.raw(FILL).await;
     assert_eq!(analyzed().await, ["users"]);
     let plan = plan(world.postgres()).await;

@@ -58,7 +58,8 @@ fn unsigned_row_removes_nothing() {
         world.process.sql(&format!("INSERT INTO audit_drops VALUES {row}"));
         assert!(world.process.refused(&DROP).1.contains("the removal before 9999999 is not signed"));
         let listed = world.admin.get(&format!("{LOG}?order=sequence&limit=200")).json();
-        assert_eq!(listed["entries"].as_array().unwrap().len() as u64, size);
+        // Entries of the set-up may be sealed meanwhile.
+        assert!(listed["entries"].as_array().unwrap().len() as u64 >= size, "{listed}");
     }
 }
 
