@@ -290,9 +290,12 @@ impl Tx {
         new.sort_unstable();
         new.dedup();
         new.retain(|id| !names.contains_key(id));
-        for id in new {
-            let name = in_time(self.name_of(&id)).await?;
-            names.insert(id, name);
+        if !new.is_empty() {
+            let mut known = in_time(self.names_of(&new)).await?;
+            names.extend(new.into_iter().map(|id| {
+                let name = known.remove(&id);
+                (id, name)
+            }));
         }
         for listed in &mut found {
             listed.actor_name = names.get(&listed.entry.actor_id).cloned().flatten();
@@ -315,18 +318,31 @@ impl Tx {
         Ok(proved)
     }
 
-    async fn name_of(&mut self, id: &str) -> StoreResult<Option<String>> {
+    /// Returns the names of actors, by their IDs. Deleted actors and parts of the service have none.
+    async fn names_of(&mut self, ids: &[String]) -> StoreResult<HashMap<String, String>> {
         let tenant = self.tenant.as_str().to_owned();
-        if id.starts_with("sct_") {
-            let row =
-                scim_tokens::table.filter(scim_tokens::tenant_id.eq(&tenant)).filter(scim_tokens::id.eq(id));
-            return read!(self, c => row.select(scim_tokens::name).first(c).await.optional());
+        let of_kind = |prefix| ids.iter().filter(move |id| id.starts_with(prefix)).collect::<Vec<_>>();
+        let mut names: Vec<(String, String)> = Vec::new();
+        let of_users = of_kind("usr_");
+        if !of_users.is_empty() {
+            let rows = users::table.filter(users::tenant_id.eq(&tenant)).filter(users::id.eq_any(of_users));
+            let query = rows.filter(users::deleted_at.is_null()).select((users::id, users::user_name));
+            names = read!(self, c => query.load(c).await)?;
         }
-        if id.starts_with("sso_") {
-            let row = saml_providers::table.find((&tenant, id)).select(sql::<Text>("document ->> 'name'"));
-            return read!(self, c => row.first(c).await.optional());
+        let of_tokens = of_kind("sct_");
+        if !of_tokens.is_empty() {
+            let rows = scim_tokens::table.filter(scim_tokens::tenant_id.eq(&tenant));
+            let query =
+                rows.filter(scim_tokens::id.eq_any(of_tokens)).select((scim_tokens::id, scim_tokens::name));
+            names.append(&mut read!(self, c => query.load(c).await)?);
         }
-        let row = users::table.find((&tenant, id)).filter(users::deleted_at.is_null());
-        read!(self, c => row.select(users::user_name).first(c).await.optional())
+        let of_providers = of_kind("sso_");
+        if !of_providers.is_empty() {
+            let rows = saml_providers::table.filter(saml_providers::tenant_id.eq(&tenant));
+            let columns = (saml_providers::id, sql::<Text>("document ->> 'name'"));
+            let query = rows.filter(saml_providers::id.eq_any(of_providers)).select(columns);
+            names.append(&mut read!(self, c => query.load(c).await)?);
+        }
+        Ok(names.into_iter().collect())
     }
 }

@@ -17,9 +17,15 @@ use proptest::{
     strategy::ValueTree,
     test_runner::{Config, TestRunner},
 };
+use scim_core::{User, UserDraft, UserStore};
+use serde_json::json;
 use store::{ExportOutcome, Tx};
+use tokens::NewScimToken;
 
-use crate::support::{World, on_both};
+use crate::{
+    saml,
+    support::{World, on_both},
+};
 
 /// Uses few distinct values, so that filters match and several entries have the same time.
 fn entry(env: &Arc<dyn Env>, tenant: &TenantId, (actor, what, about, time): (u8, u8, u8, u8)) -> Entry {
@@ -196,7 +202,9 @@ async fn export_reads_one_snapshot_up_to_its_limit() {
         let tenant = ctx.tenant.clone();
         let some =
             |count: usize| (0..count).map(|_| entry(&ctx.env, &tenant, (1, 0, 1, 5))).collect::<Vec<_>>();
-        appended(&world, &tenant, some(2_600)).await;
+        for _ in 0..4 {
+            appended(&world, &tenant, some(650)).await;
+        }
         let all = |filter: Filter, most: usize| {
             let (store, tenant) = (&world.store, tenant.clone());
             let (send_outcome, ended) = std::sync::mpsc::channel();
@@ -267,6 +275,57 @@ async fn export_reads_one_snapshot_up_to_its_limit() {
         drop(export);
         let (ending, rows) = ended.recv().unwrap();
         assert!(ending == ExportOutcome::Abandoned && rows < 2_650, "{ending:?} after {rows}");
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn export_names_actors_as_searches_do() {
+    on_both(async |world: World| {
+        let tenant = world.ctx().tenant;
+        let provider = saml::provider(&*world.env, &tenant, &[]);
+        saml::kept(&world, &provider).await;
+        let acted = async |ctx: &Ctx, tx: &mut Tx| {
+            let named =
+                |name: &str| User::new(ctx, UserDraft::read(&json!({ "userName": name })).unwrap()).unwrap();
+            let (ada, bob) = (named("ada"), named("bob"));
+            assert!(tx.insert_user(&ada).await? && tx.insert_user(&bob).await?);
+            tx.delete_user(&bob, ctx.now).await?;
+            let new = NewScimToken { name: "Okta".into(), create_conflict: false };
+            let (token, _) = tokens::mint(ctx, tx, new).await.unwrap();
+            Ok::<_, StoreError>((ada.id, bob.id, token.id))
+        };
+        let (ada, bob, token) = world.change(&tenant, acted).await.unwrap();
+        let actors = [
+            (Actor::user(&ada), Some("ada")),
+            (Actor::user(&bob), None),
+            (Actor::scim(token.as_str()), Some("Okta")),
+            (Actor::saml(provider.id.as_str()), Some("Entra")),
+            (Actor::system("test"), None),
+        ];
+        let by = |actor: &Actor| {
+            let ctx = Ctx { actor: actor.clone(), ..world.ctx() };
+            Entry::new(&ctx, Event::new("usr_1", &UserDeactivated {}))
+        };
+        appended(&world, &tenant, actors.iter().map(|(actor, _)| by(actor)).collect()).await;
+        let mut export = world
+            .store
+            .export(tenant.clone(), Filter::default(), 100, false, Duration::from_mins(1), |_, _| {})
+            .await
+            .unwrap();
+        let mut exported = Vec::new();
+        while let Some(more) = export.next().await {
+            exported.extend(more.unwrap().into_iter().map(|exported| exported.listed));
+        }
+        let found = page(&world, &tenant, &Filter::default(), None, 100).await.entries;
+        for (actor, name) in &actors {
+            let name_in = |listed: &[ListedEntry]| {
+                let mut of_actor = listed.iter().filter(|listed| listed.entry.actor_id == actor.id);
+                of_actor.next().unwrap().actor_name.clone()
+            };
+            assert_eq!(name_in(&exported).as_deref(), *name, "{}", actor.id);
+            assert_eq!(name_in(&found).as_deref(), *name, "{}", actor.id);
+        }
     })
     .await;
 }

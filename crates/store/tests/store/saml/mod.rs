@@ -117,7 +117,7 @@ fn domain(text: &str) -> EmailDomain {
     text.parse().unwrap()
 }
 
-fn provider(env: &dyn Env, tenant: &TenantId, domains: &[&str]) -> Provider {
+pub(crate) fn provider(env: &dyn Env, tenant: &TenantId, domains: &[&str]) -> Provider {
     let now = env.now();
     let key = SealedKey { certificate: until_2098(), sealed: "sealed".into(), since: now };
     Provider {
@@ -182,7 +182,7 @@ async fn unaudited<T: Send + 'static>(
 }
 
 /// Stores a provider in a database.
-async fn kept(world: &World, provider: &Provider) {
+pub(crate) async fn kept(world: &World, provider: &Provider) {
     let provider = provider.clone();
     let tenant = provider.id.tenant().unwrap();
     world.change(&tenant, async move |_, tx| tx.insert_provider(&provider).await).await.unwrap();
