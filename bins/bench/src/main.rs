@@ -63,7 +63,7 @@ enum Command {
     /// Measure writing, sealing, reading and exporting an audit log of 5 million entries
     Audit {
         /// Run only this part
-        #[arg(value_parser = ["creates", "large"])]
+        #[arg(value_parser = ["creates", "postgresql", "sqlite"])]
         part: Option<String>,
     },
     /// Measure throughput and delay of deliveries, and the effect of bad receivers on others
@@ -184,7 +184,8 @@ mod tests {
             "stepup",
             "audit",
             "audit creates",
-            "audit large",
+            "audit postgresql",
+            "audit sqlite",
             "webhooks",
             "webhooks drain",
             "webhooks paced",
