@@ -8,8 +8,10 @@ const COVERAGE: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-l
     -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1 -Cdebug-assertions";
 
 /// The fuzz targets, as listed in the `fuzz/Cargo.toml` of the crates.
-pub(crate) const TARGETS: [&str; 9] =
-    ["filter", "path", "patch", "token", "cidr", "proxies", "mds", "response", "metadata"];
+pub(crate) const TARGETS: [&str; 11] = [
+    "filter", "path", "patch", "token", "cidr", "proxies", "mds", "response", "metadata", "id_token",
+    "claims",
+];
 
 /// Fuzzes a target for some seconds. libFuzzer prints where it writes failing input. New input goes to `target/fuzz`,
 /// not to the committed corpus.
@@ -20,6 +22,7 @@ pub(crate) fn run(target: &str, seconds: u32) -> Result<()> {
         "cidr" | "proxies" => "netpolicy",
         "mds" => "attestation",
         "response" | "metadata" => "saml-sp",
+        "id_token" | "claims" => "oidc-rp",
         _ => "scim-core",
     };
     let folder = root.join("crates").join(package).join("fuzz");

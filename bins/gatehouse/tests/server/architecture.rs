@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::support::files_below;
 
 /// Domain crates: the rules of an area. Of our crates they may use only `kernel`.
-const DOMAIN: [&str; 11] = [
+const DOMAIN: [&str; 12] = [
     "directory",
     "tokens",
     "audit",
@@ -22,6 +22,7 @@ const DOMAIN: [&str; 11] = [
     "attestation",
     "webhooks",
     "saml-sp",
+    "oidc-rp",
 ];
 /// The crates above them, lowest first. Each may use the domain crates and those before it.
 const ABOVE: [&str; 4] = ["sign-in", "store", "gate", "gatehouse"];
