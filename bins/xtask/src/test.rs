@@ -85,9 +85,18 @@ fn examples() -> Result<()> {
                 continue;
             };
             // Skip benchmarks and servers. Tests run the servers.
-            if ["floor", "seed", "decision_cost", "hashmap", "payroll", "receiver", "remote"]
-                .iter()
-                .any(|other| name == *other)
+            if [
+                "floor",
+                "seed",
+                "decision_cost",
+                "validation_cost",
+                "hashmap",
+                "payroll",
+                "receiver",
+                "remote",
+            ]
+            .iter()
+            .any(|other| name == *other)
             {
                 continue;
             }

@@ -94,7 +94,7 @@ fn malformed(name: &str, expected: &str) -> Refusal {
 }
 
 /// Reads claims by their types.
-struct Reader<'c>(&'c Map<String, Value>);
+pub(crate) struct Reader<'c>(pub(crate) &'c Map<String, Value>);
 
 impl<'c> Reader<'c> {
     /// Returns a claim; `null` is the same as a missing claim.
@@ -102,7 +102,7 @@ impl<'c> Reader<'c> {
         self.0.get(name).filter(|value| !value.is_null())
     }
 
-    fn required<T>(
+    pub(crate) fn required<T>(
         &self,
         name: &str,
         read: impl FnOnce(&Self, &str) -> Result<Option<T>, Refusal>,
@@ -111,7 +111,7 @@ impl<'c> Reader<'c> {
         read(self, name)?.ok_or_else(missing)
     }
 
-    fn text(&self, name: &str) -> Result<Option<String>, Refusal> {
+    pub(crate) fn text(&self, name: &str) -> Result<Option<String>, Refusal> {
         match self.get(name) {
             None => Ok(None),
             Some(Value::String(text)) if is_sound(text) => Ok(Some(text.clone())),
@@ -120,7 +120,7 @@ impl<'c> Reader<'c> {
     }
 
     /// Reads a string or an array of strings.
-    fn texts(&self, name: &str) -> Result<Option<Vec<String>>, Refusal> {
+    pub(crate) fn texts(&self, name: &str) -> Result<Option<Vec<String>>, Refusal> {
         let texts = match self.get(name) {
             None => return Ok(None),
             Some(Value::String(text)) => Some(vec![text.clone()]),
@@ -135,7 +135,7 @@ impl<'c> Reader<'c> {
 
     /// Reads a date: seconds since 1970, possibly with a fraction (RFC 7519, section 2).
     #[expect(clippy::cast_possible_truncation, reason = "the range is checked before")]
-    fn time(&self, name: &str) -> Result<Option<Timestamp>, Refusal> {
+    pub(crate) fn time(&self, name: &str) -> Result<Option<Timestamp>, Refusal> {
         match self.get(name) {
             None => Ok(None),
             Some(value) => match value.as_f64() {

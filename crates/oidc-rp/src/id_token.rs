@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// The allowed clock skew.
-const SKEW_MILLIS: i64 = 60_000;
+pub(crate) const SKEW_MILLIS: i64 = 60_000;
 /// How long before the request a token may say it was issued. Entra dates tokens back by five minutes. That the token belongs
 /// to the request follows from its nonce.
 const BACKDATED_MILLIS: i64 = 600_000;
@@ -81,7 +81,7 @@ pub fn examine(token: &str, keys: &KeySet, expected: &Expected<'_>) -> Examined 
 }
 
 fn run(token: &str, keys: &KeySet, expected: &Expected<'_>, examined: &mut Examined) -> Result<(), Refusal> {
-    let token = SignedToken::parse(token, "JWT", true)?;
+    let token = SignedToken::parse(token, &["JWT"])?;
     examined.passed.push(Step::Structure);
     let payload = match token.verify(keys, expected.algorithms) {
         // The payload is read after its signature was verified.

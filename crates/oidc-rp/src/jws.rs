@@ -53,9 +53,8 @@ pub(crate) struct SignedClaims {
 }
 
 impl<'t> SignedToken<'t> {
-    /// Takes a token apart and checks its header. `typ` is the expected type, which the header may also omit if
-    /// `may_omit_type`.
-    pub(crate) fn parse(token: &'t str, typ: &str, may_omit_type: bool) -> Result<Self, Refusal> {
+    /// Takes a token apart and checks its header, which may omit its type or have one of `types`.
+    pub(crate) fn parse(token: &'t str, types: &[&str]) -> Result<Self, Refusal> {
         if token.len() > MAX_TOKEN {
             return Err(Refusal::new(Reason::TooLarge, "the token is longer than 64 KiB"));
         }
@@ -82,14 +81,9 @@ impl<'t> SignedToken<'t> {
             let detail = "the header has enc, zip or cty: the token is encrypted, compressed or nested";
             return Err(Refusal::new(Reason::NotSigned, detail));
         }
-        let found = text("typ")?;
-        let is_expected = found.as_deref().map_or(may_omit_type, |found| is_type(found, typ));
-        if !is_expected {
-            let found = found.unwrap_or_default();
-            return Err(Refusal::new(
-                Reason::TokenType,
-                format!("typ in the header is {found:?}, not {typ}"),
-            ));
+        if let Some(found) = text("typ")?.filter(|found| !types.iter().any(|one| is_type(found, one))) {
+            let detail = format!("typ in the header is {found:?}, not {}", types.join(" or "));
+            return Err(Refusal::new(Reason::TokenType, detail));
         }
         let key_id = text("kid")?;
         if key_id.as_ref().is_some_and(|id| id.len() > MAX_KEY_ID) {

@@ -20,6 +20,7 @@ mod id_token;
 mod json;
 mod jws;
 mod keys;
+mod logout;
 mod refusal;
 mod request;
 mod text;
@@ -33,6 +34,7 @@ pub use email::{EmailClaim, read_email};
 pub use id_token::{Examined, Expected, examine};
 pub use jws::{MAX_TOKEN, Verified};
 pub use keys::{KeySet, KeySetError, MAX_KEY_SET, MAX_KEYS};
+pub use logout::{EndedSessions, ExpectedLogout, LogoutToken, end_session_url, examine_logout};
 pub use refusal::{Reason, Refusal, Step};
 pub use request::{Prompt, RequestParameters, RequestSecrets, authorization_url};
 pub use token::{

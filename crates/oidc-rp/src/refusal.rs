@@ -116,6 +116,8 @@ checks! {
         ClaimMissing "CLAIM_MISSING",
         /// A claim has the wrong type, or is out of bounds.
         ClaimMalformed "CLAIM_MALFORMED",
+        /// The token is not a logout token.
+        NotALogout "NOT_A_LOGOUT_TOKEN",
     }
     /// Issuer and audience.
     Addressing "ADDRESSING" {
