@@ -6,7 +6,7 @@ use std::time::Instant;
 use kernel::{Env, Secret, SystemEnv};
 use oidc_rp::{
     Algorithm, Expected, KeySet,
-    conformance::{CLIENT, ISSUER, TestProvider},
+    conformance::{TestProvider, expected},
     examine,
 };
 
@@ -19,19 +19,7 @@ fn main() {
     let (env, provider) = (SystemEnv::default(), TestProvider::default());
     let keys = KeySet::parse(&provider.key_set()).unwrap();
     let (now, secret) = (env.now(), Secret::new("secret".to_owned()));
-    let expected = Expected {
-        issuer: ISSUER,
-        client_id: CLIENT,
-        algorithms: &Algorithm::ALL,
-        nonce: "nonce",
-        requested_at: now,
-        max_age: None,
-        acr_values: &[],
-        required_claims: &[],
-        code: &secret,
-        access_token: &secret,
-        now,
-    };
+    let expected = expected("nonce", &secret, now);
     let plain = provider.claims("nonce", now);
     let mut large = plain.clone();
     let groups: Vec<_> = (0..200).map(|number| format!("00000000-0000-0000-0000-{number:012}")).collect();

@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use data_encoding::{BASE64, BASE64URL_NOPAD};
 use kernel::{Env, ManualEnv, Secret};
 use oidc_rp::{
-    Algorithm, Callback, Claims, ClientCredential, CodeExchange, EmailClaim, Expected, KeySet, Prompt,
+    Algorithm, Callback, Claims, ClientCredential, CodeExchange, EmailClaim, KeySet, Prompt,
     ProviderMetadata, Reason, RequestParameters, RequestSecrets, SecretTransport, TokenRequest,
     TokenResponse, UserInfo, Verified, authorization_url,
-    conformance::{CLIENT, ISSUER, TestProvider, client_key},
+    conformance::{CLIENT, ISSUER, TestProvider, client_key, expected},
     examine, read_email,
 };
 use ring::{
@@ -41,19 +41,7 @@ fn signed(more: &Value) -> Verified<Claims> {
         claims.insert(name.clone(), value.clone());
     }
     claims.retain(|_, value| !value.is_null());
-    let expected = Expected {
-        issuer: ISSUER,
-        client_id: CLIENT,
-        algorithms: &Algorithm::ALL,
-        nonce: "nonce",
-        requested_at: now,
-        max_age: None,
-        acr_values: &[],
-        required_claims: &[],
-        code: &secret,
-        access_token: &secret,
-        now,
-    };
+    let expected = expected("nonce", &secret, now);
     let keys = KeySet::parse(&provider.key_set()).unwrap();
     examine(&provider.token(Algorithm::EdDSA, &claims), &keys, &expected).into_result().unwrap()
 }

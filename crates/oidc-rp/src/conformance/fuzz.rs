@@ -4,8 +4,8 @@ use std::sync::LazyLock;
 
 use kernel::{Secret, Timestamp};
 
-use super::{CLIENT, ISSUER, Signer, TestProvider};
-use crate::{Algorithm, Examined, Expected, KeySet, examine};
+use super::{CLIENT, ISSUER, Signer, TestProvider, expected};
+use crate::{Algorithm, Examined, KeySet, examine};
 
 /// The time of the tokens in the corpus: 2026-03-01 12:00:00 UTC.
 const NOW_MILLIS: i64 = 1_772_366_400_000;
@@ -20,20 +20,7 @@ static FIXED: LazyLock<(TestProvider, KeySet)> = LazyLock::new(|| {
 
 fn examined(token: &str) -> Examined {
     let (now, secret) = (Timestamp::from_unix_millis(NOW_MILLIS), Secret::new("unused".to_owned()));
-    let expected = Expected {
-        issuer: ISSUER,
-        client_id: CLIENT,
-        algorithms: &Algorithm::ALL,
-        nonce: NONCE,
-        requested_at: now,
-        max_age: None,
-        acr_values: &[],
-        required_claims: &[],
-        code: &secret,
-        access_token: &secret,
-        now,
-    };
-    examine(token, &FIXED.1, &expected)
+    examine(token, &FIXED.1, &expected(NONCE, &secret, now))
 }
 
 /// Returns a valid token, for seeding the fuzzer. Its signature is the same in each run.

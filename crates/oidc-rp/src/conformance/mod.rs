@@ -16,7 +16,7 @@ use ring::{
 };
 use serde_json::{Map, Value, json};
 
-use crate::{Algorithm, ClientKey};
+use crate::{Algorithm, ClientKey, Expected};
 
 /// The issuer of the test provider.
 pub const ISSUER: &str = "https://idp.example/tenant";
@@ -146,6 +146,23 @@ impl TestProvider {
             }
             Signer::Nobody => Vec::new(),
         }
+    }
+}
+
+/// Returns what the test provider's tokens match: any algorithm, a request of `now`, and `secret` as code and access token.
+pub fn expected<'e>(nonce: &'e str, secret: &'e Secret<String>, now: Timestamp) -> Expected<'e> {
+    Expected {
+        issuer: ISSUER,
+        client_id: CLIENT,
+        algorithms: &Algorithm::ALL,
+        nonce,
+        requested_at: now,
+        max_age: None,
+        acr_values: &[],
+        required_claims: &[],
+        code: secret,
+        access_token: secret,
+        now,
     }
 }
 
