@@ -60,8 +60,8 @@ impl fmt::Debug for Claims {
 
 impl Claims {
     /// Reads the claims of a verified ID token. Fails if a claim is missing, has the wrong type or is out of bounds.
-    pub(crate) fn read(all: &Map<String, Value>) -> Result<Self, Refusal> {
-        let claims = Reader(all);
+    pub(crate) fn read(all: Map<String, Value>) -> Result<Self, Refusal> {
+        let claims = Reader(&all);
         let subject = claims.required("sub", Reader::text)?;
         if subject.len() > MAX_SUBJECT || !subject.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
             return Err(malformed("sub", "at most 255 printable ASCII characters"));
@@ -84,7 +84,7 @@ impl Claims {
             session: claims.text("sid")?,
             access_token_hash: claims.text("at_hash")?,
             code_hash: claims.text("c_hash")?,
-            all: all.clone(),
+            all,
         })
     }
 }

@@ -84,8 +84,8 @@ pub fn metadata_url(issuer: &str) -> Result<String, DiscoveryError> {
 }
 
 impl ProviderMetadata {
-    /// Parses the document of an issuer, of at most 256 KiB. The issuer in it must be `issuer`, compared exactly: it
-    /// prevents that one provider answers for another (OpenID Connect Discovery, section 4.3).
+    /// Parses the document of an issuer, of at most 256 KiB. The issuer in it must be `issuer`, compared exactly, so that no
+    /// provider answers for another (OpenID Connect Discovery, section 4.3).
     pub fn parse(text: &str, issuer: &str) -> Result<Self, DiscoveryError> {
         if text.len() > MAX_METADATA {
             return Err(DiscoveryError::new("the metadata is larger than 256 KiB"));

@@ -92,11 +92,12 @@ fn run(token: &str, keys: &KeySet, expected: &Expected<'_>, examined: &mut Exami
         other => other?,
     };
     examined.passed.push(Step::Signature);
-    let verified = payload.read(|signed| Claims::read(&signed.members))?;
+    let algorithm = payload.get().algorithm;
+    let verified = payload.read(|signed| Claims::read(signed.members))?;
     let claims = examined.claims.insert(verified).get();
     examined.passed.push(Step::Claims);
     for (step, check) in CHECKS {
-        check(claims, expected, payload.get().algorithm)?;
+        check(claims, expected, algorithm)?;
         examined.passed.push(step);
     }
     Ok(())

@@ -28,11 +28,8 @@ impl<T> Verified<T> {
     }
 
     /// Derives a value from the verified data.
-    pub(crate) fn read<U>(
-        &self,
-        read: impl FnOnce(&T) -> Result<U, Refusal>,
-    ) -> Result<Verified<U>, Refusal> {
-        read(&self.0).map(Verified)
+    pub(crate) fn read<U>(self, read: impl FnOnce(T) -> Result<U, Refusal>) -> Result<Verified<U>, Refusal> {
+        read(self.0).map(Verified)
     }
 }
 

@@ -22,7 +22,7 @@ const RSA_BITS: std::ops::RangeInclusive<usize> = 2048..=8192;
 /// The document is not a usable key set.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the key set of the OpenID provider cannot be used: {0}")]
-pub struct KeySetError(pub String);
+pub struct KeySetError(String);
 
 /// The public keys that verify ID tokens.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub struct KeySet(Vec<Key>);
 struct Key {
     id: Option<String>,
     /// The only algorithm that the key may be used with, if the provider named one.
-    algorithm: Option<String>,
+    algorithm: Option<Algorithm>,
     kind: KeyKind,
     material: Material,
 }
@@ -45,7 +45,7 @@ enum Material {
 
 impl KeySet {
     /// Parses a key set of at most 256 KiB. Leaves out keys that cannot verify ID tokens: symmetric keys, keys for
-    /// encryption, unknown curves, and RSA keys of fewer than 2,048 bits. Fails if no key remains.
+    /// other algorithms, unknown curves, and RSA keys of fewer than 2,048 bits. Fails if no key remains.
     pub fn parse(text: &str) -> Result<Self, KeySetError> {
         let failed = |what: &str| KeySetError(printable(what));
         if text.len() > MAX_KEY_SET {
@@ -89,8 +89,7 @@ impl KeySet {
         signature: &[u8],
     ) -> Result<(), Refusal> {
         let fits = |key: &&Key| {
-            key.kind == algorithm.key_kind()
-                && key.algorithm.as_deref().is_none_or(|name| Algorithm::from_name(name) == Some(algorithm))
+            key.kind == algorithm.key_kind() && key.algorithm.is_none_or(|only| only == algorithm)
         };
         let mut candidates = self.0.iter().filter(fits).filter(|key| id.is_none() || key.id.as_deref() == id);
         let Some(key) = candidates.next() else {
@@ -133,6 +132,10 @@ impl Key {
         if let Some(operations) = members.get("key_ops") {
             operations.as_array()?.iter().find(|operation| *operation == "verify")?;
         }
+        let algorithm = match text("alg") {
+            Some(name) => Some(Algorithm::from_name(name)?),
+            None => None,
+        };
         let bytes = |name| BASE64URL_NOPAD.decode(text(name)?.as_bytes()).ok();
         let (kind, material) = match (text("kty")?, text("crv")) {
             ("RSA", None) => {
@@ -162,12 +165,7 @@ impl Key {
             }
             _ => return None,
         };
-        Some(Self {
-            id: text("kid").map(str::to_owned),
-            algorithm: text("alg").map(str::to_owned),
-            kind,
-            material,
-        })
+        Some(Self { id: text("kid").map(str::to_owned), algorithm, kind, material })
     }
 
     fn jwk(&self) -> Value {
@@ -186,9 +184,9 @@ impl Key {
             }
             (Material::Point(point), _) => curve("P-256", point),
         };
-        for (name, value) in [("kid", &self.id), ("alg", &self.algorithm)] {
+        for (name, value) in [("kid", self.id.as_deref()), ("alg", self.algorithm.map(Algorithm::as_str))] {
             if let (Some(value), Value::Object(members)) = (value, &mut jwk) {
-                members.insert(name.to_owned(), value.as_str().into());
+                members.insert(name.to_owned(), value.into());
             }
         }
         jwk

@@ -24,6 +24,7 @@ fn key_sets_have_only_keys_that_verify_signatures() {
         ("key_ops", json!(["sign"])),
         ("key_ops", json!("verify")),
         ("kid", json!(1)),
+        ("alg", json!("RSA-OAEP")),
         ("kty", json!("oct")),
         ("kty", json!("EC")),
         ("crv", json!("P-256")),
