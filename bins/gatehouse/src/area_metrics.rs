@@ -49,6 +49,14 @@ gate::metrics! {
         "Seconds until the next signing certificate of an SSO connection expires.";
     pub(crate) SAML_READ: Counter = "gatehouse_saml_metadata_reads_total",
         "Refreshes of SAML metadata, by outcome: unchanged, changed or failed.";
+    pub(crate) OIDC_BEGUN: Counter = "gatehouse_oidc_requests_total",
+        "Sign-in requests sent to OpenID providers.";
+    pub(crate) OIDC_ANSWERED: Counter = "gatehouse_oidc_responses_total",
+        "Redirects of OpenID providers, by outcome: SIGNED_IN, MFA_OWED, TESTED, the check that failed, or FAILED without a check.";
+    OIDC_DURATION: Histogram = "gatehouse_oidc_examination_duration_seconds",
+        "Time to validate an ID token in seconds.";
+    pub(crate) OIDC_READ: Counter = "gatehouse_oidc_metadata_reads_total",
+        "Refreshes of metadata and keys of OpenID providers, by outcome: unchanged, changed or failed.";
 }
 
 /// Buckets in seconds for delivery attempts, which may take up to 15 seconds.
@@ -124,6 +132,26 @@ pub(crate) fn saml_expiry(expiry: &SamlExpiry, now: Timestamp) {
 /// Counts a metadata refresh by outcome.
 pub(crate) fn saml_read(outcome: &'static str) {
     counter!(SAML_READ, "outcome" => outcome).increment(1);
+}
+
+/// Counts a sign-in that was sent to an OpenID provider.
+pub(crate) fn oidc_begun() {
+    counter!(OIDC_BEGUN).increment(1);
+}
+
+/// Counts a redirect of an OpenID provider by outcome.
+pub(crate) fn oidc_answered(outcome: &'static str) {
+    counter!(OIDC_ANSWERED, "outcome" => outcome).increment(1);
+}
+
+/// Counts a refresh of an OpenID provider's metadata by outcome.
+pub(crate) fn oidc_read(outcome: &'static str) {
+    counter!(OIDC_READ, "outcome" => outcome).increment(1);
+}
+
+/// Records the time to validate an ID token.
+pub(crate) fn oidc_examined(duration: std::time::Duration) {
+    histogram!(OIDC_DURATION).record(duration);
 }
 
 /// Records the time to verify a SAML response.

@@ -8,8 +8,8 @@ use webhooks::Outcome;
 use crate::{
     api::saml,
     area_metrics::{
-        self, ATTEMPTS, ATTESTATION, QUEUE_FAILED, SAML_ANSWERED, SAML_BEGUN, SAML_READ, SEALED,
-        SEALING_FAILED, UNSIGNED,
+        self, ATTEMPTS, ATTESTATION, OIDC_ANSWERED, OIDC_BEGUN, OIDC_READ, QUEUE_FAILED, SAML_ANSWERED,
+        SAML_BEGUN, SAML_READ, SEALED, SEALING_FAILED, UNSIGNED,
     },
 };
 
@@ -17,6 +17,8 @@ use crate::{
 pub fn known_counters() -> Vec<KnownCounter> {
     let outcomes = Step::ALL.map(Step::as_str).into_iter().chain(saml::OUTCOMES).collect();
     let mut counters = gate::counters::known_counters();
+    let steps = oidc_rp::Step::ALL.iter().map(|step| step.as_str());
+    let oidc_outcomes = steps.chain(saml::OUTCOMES).chain(["FAILED"]).collect();
     counters.extend([
         KnownCounter::plain(SEALED),
         KnownCounter::plain(SEALING_FAILED),
@@ -27,6 +29,9 @@ pub fn known_counters() -> Vec<KnownCounter> {
         KnownCounter::plain(SAML_BEGUN),
         KnownCounter::labelled(SAML_ANSWERED, "outcome", outcomes),
         KnownCounter::labelled(SAML_READ, "outcome", saml::READINGS.to_vec()),
+        KnownCounter::plain(OIDC_BEGUN),
+        KnownCounter::labelled(OIDC_ANSWERED, "outcome", oidc_outcomes),
+        KnownCounter::labelled(OIDC_READ, "outcome", saml::READINGS.to_vec()),
     ]);
     counters
 }

@@ -11,6 +11,7 @@ pub mod counters;
 mod key_files;
 mod mail;
 mod metadata;
+mod oidc_client;
 mod pages;
 mod people;
 pub mod secrets;

@@ -8,7 +8,7 @@ use xtask::{
     system,
 };
 
-use crate::{node, story};
+use crate::{node, oidc, story};
 
 const PASSWORD: &str = "four tall blue towers";
 
@@ -72,7 +72,12 @@ fn walked(walk: &Path, folder: &Path, pictures: &Path, only: &str) -> Result<()>
     }
     run(&["user", "role", "--tenant", "works", "--email", "hana@example.com", "--role", "ADMIN"])?;
     person(&program, &database, CHEAP, "works", "kim@corp.example", PASSWORD)?;
-    run(&["domain", "verify", "--tenant", "works", "--domain", "corp.example"])?;
+    person(&program, &database, CHEAP, "works", "lena@openid.example", PASSWORD)?;
+    for domain in ["corp.example", "openid.example"] {
+        run(&["domain", "verify", "--tenant", "works", "--domain", domain])?;
+    }
+    // The tests run an OpenID provider with this certificate.
+    oidc::certificate(folder)?;
     let link = |tenant: &str, email: &str| -> Result<String> {
         member(&run(&["user", "reset", "--tenant", tenant, "--email", email])?, "link")
     };
@@ -81,13 +86,15 @@ fn walked(walk: &Path, folder: &Path, pictures: &Path, only: &str) -> Result<()>
     let scim = member(&run(&["token", "scim", "--tenant", "works", "--name", "Directory"])?, "token")?;
     let (_new_server, story) = story::start(&program, folder, walk)?;
     let facts = format!(
-        r#"{{"password":"{PASSWORD}","invitation":"{invitation}","reset":"{reset}","scim":"{scim}","story":{story}}}"#
+        r#"{{"password":"{PASSWORD}","invitation":"{invitation}","reset":"{reset}","scim":"{scim}","story":{story},
+            "certificate":{:?}}}"#,
+        folder.display().to_string()
     );
 
     let mut command = serve(&program, &database, folder);
     command.env("GATEHOUSE_BIND", address.to_string()).env("GATEHOUSE_BASE_URL", &base);
     // The tests run a webhook receiver on this machine.
-    command.envs(LOCAL_WEBHOOKS);
+    command.envs(LOCAL_WEBHOOKS).env("GATEHOUSE_WEBHOOKS_CA_FILE", folder.join("ca.pem"));
     let _server = Server::start(command.env("GATEHOUSE_PASSWORD_COST", CHEAP))?;
     let mut node = Command::new("node");
     node.current_dir(walk).arg("walk.mjs").args([&base, &pictures.display().to_string(), &facts, only]);

@@ -5,6 +5,7 @@ mod clients;
 mod distributed;
 mod fuzz;
 mod node;
+mod oidc;
 mod outside;
 mod programs;
 mod prose;

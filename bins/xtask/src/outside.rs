@@ -10,7 +10,7 @@ use xtask::{
     sh::{self, Result},
 };
 
-use crate::{clients, node, saml, webhooks};
+use crate::{clients, node, oidc, saml, webhooks};
 
 /// The number of checks that scim2-tester runs for the supported features.
 const CHECKS: &str = "124";
@@ -22,7 +22,8 @@ pub(crate) fn run(postgres: &str) -> Result<()> {
         clients::run(folder)?;
         clients::administrator(folder)?;
         webhooks::run(folder)?;
-        saml::run(folder)
+        saml::run(folder)?;
+        oidc::run(folder)
     })
 }
 
@@ -33,8 +34,10 @@ pub(crate) enum Tools {
     Clients,
     /// Requests that schemathesis makes up from the description
     Administrator,
-    /// Logins through identity providers
+    /// Logins through SAML identity providers
     Saml,
+    /// Logins through OpenID providers
+    Oidc,
 }
 
 /// Runs the chosen tools, or all of them with a temporary PostgreSQL.
@@ -43,6 +46,7 @@ pub(crate) fn chosen(tools: Option<Tools>) -> Result<()> {
         Some(Tools::Clients) => within(clients::run),
         Some(Tools::Administrator) => within(clients::administrator),
         Some(Tools::Saml) => within(saml::run),
+        Some(Tools::Oidc) => within(oidc::run),
         None => run(&Cluster::start(Durability::None)?.url()),
     }
 }

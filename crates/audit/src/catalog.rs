@@ -59,7 +59,7 @@ fn payload_schema(code: &str, resource_type: &str, data: impl Serialize) -> Valu
                 "required": ["id", "type"],
                 "properties": {
                     "id": text(),
-                    "type": { "type": "string", "enum": ["USER", "SCIM", "SYSTEM", "SAML"] },
+                    "type": { "type": "string", "enum": ["USER", "SCIM", "SYSTEM", "SAML", "OIDC"] },
                 },
             },
             "resource": {

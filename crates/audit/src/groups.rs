@@ -19,13 +19,14 @@ pub struct EventGroup<'c> {
 const PREFIX: &str = "ACCOUNT_";
 
 /// Display names of groups whose name differs from their code.
-const NAMES: [(&str, &str); 17] = [
+const NAMES: [(&str, &str); 18] = [
     ("ATTESTATION_POLICY", "Authenticators"),
     ("AUDIT", "Audit log"),
     ("DOMAIN", "Domains"),
     ("FACTOR", "Second factors"),
     ("GROUP", "Groups"),
     ("NETWORK", "Network policy"),
+    ("OIDC", "Single sign-on (OpenID Connect)"),
     ("PASSWORD", "Passwords"),
     ("PAT", "Personal access tokens"),
     ("RECOVERY", "Recovery codes"),

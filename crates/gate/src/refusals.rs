@@ -264,6 +264,7 @@ mod tests {
         for code in [
             "ACCOUNT_STEPUP_REFUSED",
             "ACCOUNT_SAML_SIGN_IN_REFUSED",
+            "ACCOUNT_OIDC_SIGN_IN_REFUSED",
             "ACCOUNT_NETWORK_POLICY_BLOCKED",
             "ACCOUNT_ATTESTATION_POLICY_BLOCKED",
         ] {

@@ -20,6 +20,8 @@ pub enum ActorKind {
     System,
     /// An identity provider with a SAML assertion.
     Saml,
+    /// An identity provider with an ID token of OpenID Connect.
+    Oidc,
 }
 
 impl ActorKind {
@@ -30,6 +32,7 @@ impl ActorKind {
             Self::Scim => "SCIM",
             Self::System => "SYSTEM",
             Self::Saml => "SAML",
+            Self::Oidc => "OIDC",
         }
     }
 }
@@ -57,6 +60,11 @@ impl Actor {
     /// Creates an identity provider as the actor, by its id.
     pub fn saml(provider_id: impl Into<String>) -> Self {
         Self { kind: ActorKind::Saml, id: provider_id.into() }
+    }
+
+    /// Creates an OpenID provider as the actor, by its id.
+    pub fn oidc(provider_id: impl Into<String>) -> Self {
+        Self { kind: ActorKind::Oidc, id: provider_id.into() }
     }
 
     /// Creates the operator or a worker as the actor, by the name of the component.

@@ -7,7 +7,7 @@ use ring::{
 use serde::{Deserialize, Serialize};
 
 /// An asymmetric signature algorithm of ID tokens. `none` and HMAC are not supported.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Algorithm {
     /// RSASSA-PKCS1-v1_5 with SHA-256.
     RS256,
@@ -30,7 +30,7 @@ pub enum Algorithm {
 }
 
 /// The kind of key that an algorithm needs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum KeyKind {
     Rsa,
     P256,

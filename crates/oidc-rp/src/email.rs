@@ -41,7 +41,7 @@ pub fn read_email<'d>(
     let members = source.unwrap_or(signed);
     let text = text_in(members, claim.name)?;
     if !claim.is_trusted {
-        check_verified(members, claim.name)?;
+        check_verified(members, claim.name, is_entra(&claims.get().issuer))?;
     }
     let malformed = || {
         Refusal::new(
@@ -73,8 +73,20 @@ fn text_in<'m>(members: &'m Map<String, Value>, name: &str) -> Result<&'m str, R
     }
 }
 
+/// Issuers of Entra ID, whose claim `xms_edov` says that the domain of the address is verified.
+const ENTRA: [&str; 4] = [
+    "https://login.microsoftonline.com/",
+    "https://login.microsoftonline.us/",
+    "https://login.partner.microsoftonline.cn/",
+    "https://sts.windows.net/",
+];
+
+fn is_entra(issuer: &str) -> bool {
+    ENTRA.iter().any(|start| issuer.starts_with(start))
+}
+
 /// Checks that the provider has verified the address.
-fn check_verified(members: &Map<String, Value>, name: &str) -> Result<(), Refusal> {
+fn check_verified(members: &Map<String, Value>, name: &str, is_entra: bool) -> Result<(), Refusal> {
     // Some providers send a string or a number.
     let is_true = |name: &str| match members.get(name) {
         Some(Value::Bool(value)) => *value,
@@ -82,7 +94,7 @@ fn check_verified(members: &Map<String, Value>, name: &str) -> Result<(), Refusa
         Some(Value::Number(number)) => number.as_u64() == Some(1),
         _ => false,
     };
-    if name == "email" && (is_true("email_verified") || is_true("xms_edov")) {
+    if name == "email" && (is_true("email_verified") || is_entra && is_true("xms_edov")) {
         return Ok(());
     }
     let detail = if name == "email" {

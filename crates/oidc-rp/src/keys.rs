@@ -24,11 +24,11 @@ const RSA_BITS: std::ops::RangeInclusive<usize> = 2048..=8192;
 #[error("the key set of the OpenID provider cannot be used: {0}")]
 pub struct KeySetError(String);
 
-/// The public keys that verify ID tokens.
+/// The public keys that verify ID tokens, sorted, so that two sets with the same keys are equal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeySet(Vec<Key>);
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     id: Option<String>,
     /// The only algorithm that the key may be used with, if the provider named one.
@@ -37,7 +37,7 @@ struct Key {
     material: Material,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Material {
     Rsa { modulus: Vec<u8>, exponent: Vec<u8> },
     Point(Vec<u8>),
@@ -58,12 +58,9 @@ impl KeySet {
         if keys.len() > MAX_KEYS {
             return Err(failed("it has more than 100 keys"));
         }
-        let mut usable: Vec<Key> = Vec::new();
-        for key in keys.iter().filter_map(Value::as_object).filter_map(Key::read) {
-            if !usable.contains(&key) {
-                usable.push(key);
-            }
-        }
+        let mut usable: Vec<Key> = keys.iter().filter_map(Value::as_object).filter_map(Key::read).collect();
+        usable.sort();
+        usable.dedup();
         if usable.is_empty() {
             return Err(failed("none of its keys can verify signatures"));
         }

@@ -34,6 +34,9 @@ fn provider(has_callback_issuer: bool) -> ProviderMetadata {
 }
 
 /// Returns the claims of a valid token with these claims in addition. `null` removes a claim.
+/// The issuer of a tenant of Entra ID.
+const ENTRA: &str = "https://login.microsoftonline.com/11111111-2222-3333-4444-555555555555/v2.0";
+
 fn signed(more: &Value) -> Verified<Claims> {
     let (provider, now, secret) = (TestProvider::default(), env().now(), Secret::new(String::new()));
     let mut claims: Map<String, Value> = provider.claims("nonce", now);
@@ -41,7 +44,8 @@ fn signed(more: &Value) -> Verified<Claims> {
         claims.insert(name.clone(), value.clone());
     }
     claims.retain(|_, value| !value.is_null());
-    let expected = expected("nonce", &secret, now);
+    let issuer = claims["iss"].as_str().unwrap().to_owned();
+    let expected = Expected { issuer: &issuer, ..expected("nonce", &secret, now) };
     let keys = KeySet::parse(&provider.key_set()).unwrap();
     examine(&provider.token(Algorithm::EdDSA, &claims), &keys, &expected).into_result().unwrap()
 }
@@ -288,7 +292,7 @@ fn addresses_are_single_verified_and_in_a_domain_of_the_connection() {
     for (claims, claim) in [
         (json!({ "email": "ada@EXAMPLE.com", "email_verified": true }), plain),
         (json!({ "email": "ada@example.com", "email_verified": "true" }), plain),
-        (json!({ "email": "ada@example.com", "email_verified": null, "xms_edov": 1 }), plain),
+        (json!({ "iss": ENTRA, "email_verified": null, "xms_edov": 1 }), plain),
         (unverified("ada@example.com".into()), trusted),
         (json!({ "upn": "ada@example.com", "email": "eve@other.example" }), upn(true)),
         (json!({ "upn": "ada@example.com", "email_verified": false }), upn(true)),
@@ -309,6 +313,8 @@ fn addresses_are_single_verified_and_in_a_domain_of_the_connection() {
         (json!({ "email_verified": "false" }), plain, Reason::EmailNotVerified),
         (json!({ "email_verified": 0 }), plain, Reason::EmailNotVerified),
         (json!({ "email_verified": [true] }), plain, Reason::EmailNotVerified),
+        (json!({ "email_verified": null, "xms_edov": true }), plain, Reason::EmailNotVerified),
+        (json!({ "iss": ENTRA, "email_verified": null, "xms_edov": 0 }), plain, Reason::EmailNotVerified),
         // A user can often change other claims, and `email_verified` says nothing about them.
         (json!({ "upn": "ada@example.com", "email_verified": true }), upn(false), Reason::EmailNotVerified),
         (email("ada@other.example".into()), plain, Reason::ForeignDomain),

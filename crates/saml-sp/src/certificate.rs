@@ -1,6 +1,6 @@
 //! X.509 certificates as containers of pinned keys, with an expiry that administrators are warned about.
 
-use crate::error::CertificateError;
+use crate::{error::CertificateError, request::sha256};
 use std::fmt;
 
 use data_encoding::{BASE64, HEXLOWER};
@@ -12,7 +12,6 @@ use openssl::{
     pkey::{Id, PKeyRef, Public},
     x509::X509,
 };
-use ring::digest::{SHA256, digest};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 /// Maximum size of a certificate in DER form, in bytes.
@@ -103,9 +102,20 @@ impl Certificate {
         format!("-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n", lines.join("\n"))
     }
 
+    /// Returns the SHA-256 of the DER form.
+    pub fn sha256(&self) -> [u8; 32] {
+        sha256(&self.der)
+    }
+
     /// Returns the SHA-256 of the DER form in lower-case hexadecimal.
     pub fn fingerprint(&self) -> String {
-        HEXLOWER.encode(digest(&SHA256, &self.der).as_ref())
+        HEXLOWER.encode(&self.sha256())
+    }
+
+    /// Returns modulus and exponent of an RSA key, as big-endian numbers; `None` for other keys.
+    pub fn rsa_numbers(&self) -> Option<(Vec<u8>, Vec<u8>)> {
+        let key = X509::from_der(&self.der).ok()?.public_key().ok()?.rsa().ok()?;
+        Some((key.n().to_vec(), key.e().to_vec()))
     }
 
     /// Returns the subject name, for display only.

@@ -1,6 +1,6 @@
 //! Creates, changes and removes providers and rotates their keys.
 
-use kernel::{Ctx, StoreResult};
+use kernel::Ctx;
 
 use crate::{
     domain::EmailDomain,
@@ -31,7 +31,7 @@ pub async fn create(ctx: &Ctx, store: &mut dyn ProviderStore, new: New) -> Resul
     if store.count_providers().await? >= MAX_PROVIDERS {
         return Err(ProviderError::TooMany);
     }
-    free(store, &id, &change.email_domains).await?;
+    check_domains_free(store, &id, &change.email_domains).await?;
     let mut provider = Provider {
         id,
         name: change.name,
@@ -66,7 +66,7 @@ pub async fn replace(
     // Locks the tenant's providers, so that no concurrent transaction takes a domain.
     store.count_providers().await?;
     let mut provider = store.provider(id).await?.ok_or(ProviderError::NotFound)?;
-    free(store, id, &change.email_domains).await?;
+    check_domains_free(store, id, &change.email_domains).await?;
     let mut changed = Changes::default();
     changed.set(&mut provider.name, change.name, "name");
     changed.set(&mut provider.email_domains, change.email_domains, "emailDomains");
@@ -121,19 +121,19 @@ pub async fn complete_rotation(
     Ok(provider)
 }
 
-/// Checks that no other provider of the tenant has one of these domains.
-async fn free(
-    store: &mut dyn ProviderStore,
+/// Checks that no other SSO connection of the tenant, of any protocol, has one of these domains. Lock the list of
+/// connections before, with [`ProviderStore::count_providers`].
+pub async fn check_domains_free<S: ProviderStore + ?Sized>(
+    store: &mut S,
     id: &ProviderId,
     domains: &[EmailDomain],
 ) -> Result<(), ProviderError> {
-    let all: StoreResult<_> = store.providers().await;
-    let others: Vec<Provider> = all?.into_iter().filter(|other| other.id != *id).collect();
-    let taken = domains.iter().find(|domain| others.iter().any(|other| other.email_domains.contains(domain)));
-    match taken {
-        Some(domain) => Err(ProviderError::DomainTaken(domain.clone())),
-        None => Ok(()),
+    for domain in domains {
+        if store.provider_of_domain(domain).await?.is_some_and(|owner| owner != *id) {
+            return Err(ProviderError::DomainTaken(domain.clone()));
+        }
     }
+    Ok(())
 }
 
 /// Applies the resolved metadata to a provider. Returns the JSON names of the changed fields.
@@ -150,7 +150,7 @@ fn learn(ctx: &Ctx, provider: &mut Provider, known: ResolvedMetadata) -> Vec<&'s
     provider.refresh = Refresh {
         read_at: is_read.then_some(ctx.now),
         failed: None,
-        next_at: is_followed.then(|| refreshing::next_look(ctx)),
+        next_at: is_followed.then(|| refreshing::next_refresh(ctx)),
         wants_signed_requests: known.wants_signed_requests,
     };
     if provider.expires_at() != ends {

@@ -24,10 +24,8 @@ pub async fn domain_uses<S: ProviderStore + DomainStore + ?Sized>(
     store: &mut S,
 ) -> StoreResult<BTreeMap<EmailDomain, DomainUse>> {
     let mut uses: BTreeMap<EmailDomain, DomainUse> = BTreeMap::new();
-    for provider in store.providers().await? {
-        for domain in provider.email_domains {
-            uses.entry(domain).or_default().providers.push(provider.id.clone());
-        }
+    for (domain, provider) in store.domains_of_providers().await? {
+        uses.entry(domain).or_default().providers.push(provider);
     }
     for verified in store.verified_domains().await? {
         let used = uses.entry(verified.domain.clone()).or_default();

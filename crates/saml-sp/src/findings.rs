@@ -48,6 +48,8 @@ pub enum SetupCheck {
     Requests,
     /// Our own certificate is valid.
     Keys,
+    /// The client accepts users of the organization only. OpenID Connect only.
+    Client,
 }
 
 /// A check of the configuration.
@@ -55,7 +57,8 @@ pub enum SetupCheck {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[cfg_attr(feature = "openapi", schema(as = SamlSetupCheck))]
 pub struct Finding {
-    /// `SIGN_IN_POLICY`, `DOMAINS`, `CERTIFICATES`, `METADATA`, `REQUESTS` or `KEYS`.
+    /// `SIGN_IN_POLICY`, `DOMAINS`, `CERTIFICATES`, `METADATA`, `REQUESTS` or `KEYS`; for OpenID Connect `SIGN_IN_POLICY`,
+    /// `DOMAINS`, `METADATA`, `CLIENT` or `KEYS`.
     pub check: SetupCheck,
     /// Whether something has to be changed.
     pub outcome: FindingOutcome,
@@ -96,10 +99,21 @@ impl CertificateStatus {
 }
 
 /// Collects the findings of each check: its problems, or one that it passed.
-struct Findings(Vec<Finding>);
+#[derive(Debug, Default)]
+pub struct Findings(pub Vec<Finding>);
 
 impl Findings {
-    fn add(&mut self, check: SetupCheck, problems: Vec<(FindingOutcome, String)>, well: &str) {
+    /// Returns the findings about the tenant's settings for a connection with these domains.
+    pub fn of_tenant(tenant: &TenantSetup, email_domains: &[EmailDomain]) -> Self {
+        let mut findings = Self::default();
+        findings.add(SetupCheck::SignInPolicy, policy(tenant), "single sign-on is allowed");
+        let problems = domains(email_domains, tenant);
+        findings.add(SetupCheck::Domains, problems, "the sign-in page finds it by email address");
+        findings
+    }
+
+    /// Adds the problems of a check, or that it passed.
+    pub fn add(&mut self, check: SetupCheck, problems: Vec<(FindingOutcome, String)>, well: &str) {
         if problems.is_empty() {
             self.0.push(Finding { check, outcome: FindingOutcome::Passed, detail: well.to_owned() });
         }
@@ -119,13 +133,7 @@ pub struct TenantSetup {
 impl Provider {
     /// Runs all checks that need no sign-in.
     pub fn findings(&self, tenant: &TenantSetup, now: Timestamp) -> Vec<Finding> {
-        let mut findings = Findings(Vec::new());
-        findings.add(SetupCheck::SignInPolicy, policy(tenant), "single sign-on is allowed");
-        findings.add(
-            SetupCheck::Domains,
-            domains(self, tenant),
-            "the sign-in page finds it by email address",
-        );
+        let mut findings = Findings::of_tenant(tenant, &self.email_domains);
         let well = "all are valid for more than 30 days";
         findings.add(SetupCheck::Certificates, certificates(self, now), well);
         findings.add(SetupCheck::Metadata, metadata(self, now), "it is up to date, or not used");
@@ -136,10 +144,18 @@ impl Provider {
 
     /// Returns the details of the checks that did not pass.
     pub fn warnings(&self, tenant: &TenantSetup, now: Timestamp) -> Vec<String> {
-        let findings = self.findings(tenant, now).into_iter();
-        findings.filter(|one| one.outcome != FindingOutcome::Passed).map(|one| one.detail).collect()
+        Finding::warnings(self.findings(tenant, now))
     }
 }
+
+impl Finding {
+    /// Returns the details of the checks that did not pass.
+    pub fn warnings(findings: Vec<Self>) -> Vec<String> {
+        let problems = findings.into_iter().filter(|one| one.outcome != FindingOutcome::Passed);
+        problems.map(|one| one.detail).collect()
+    }
+}
+
 fn policy(tenant: &TenantSetup) -> Vec<(FindingOutcome, String)> {
     if tenant.is_sso_allowed {
         return Vec::new();
@@ -148,9 +164,8 @@ fn policy(tenant: &TenantSetup) -> Vec<(FindingOutcome, String)> {
     vec![(FindingOutcome::Failed, problem.into())]
 }
 
-fn domains(provider: &Provider, tenant: &TenantSetup) -> Vec<(FindingOutcome, String)> {
-    let unverified: Vec<_> = provider
-        .email_domains
+fn domains(email_domains: &[EmailDomain], tenant: &TenantSetup) -> Vec<(FindingOutcome, String)> {
+    let unverified: Vec<_> = email_domains
         .iter()
         .filter(|domain| !tenant.verified.contains(*domain))
         .map(ToString::to_string)
@@ -241,7 +256,7 @@ fn keys(provider: &Provider, now: Timestamp) -> Vec<(FindingOutcome, String)> {
 }
 
 /// Returns only the date.
-fn day(time: Timestamp) -> String {
+pub fn day(time: Timestamp) -> String {
     time.to_string().chars().take_while(|c| *c != 'T').collect()
 }
 

@@ -48,15 +48,15 @@ mod write;
 mod xml;
 
 pub use certificate::{Certificate, Certificates};
-pub use change::{New, complete_rotation, create, remove, replace, start_rotation};
+pub use change::{New, check_domains_free, complete_rotation, create, remove, replace, start_rotation};
 pub use connection_test::{ConnectionTest, ConnectionTestId, TestStatus, test_of_request, waiting_test};
 #[cfg(feature = "dns")]
 pub use dns::{DnsTxt, NoDnsAnswer};
 pub use domain::{EmailDomain, Method, ParseEmailDomainError, VerifiedDomain};
 pub use domain_use::{DomainUse, domain_uses};
 pub use error::{CertificateError, DomainError, MetadataError, ProviderError};
-pub use findings::{CertificateStatus, Finding, FindingOutcome, SetupCheck, TenantSetup};
-pub use id::{ParseProviderIdError, ProviderId};
+pub use findings::{CertificateStatus, Finding, FindingOutcome, Findings, SetupCheck, TenantSetup, day};
+pub use id::{ParseProviderIdError, Protocol, ProviderId};
 pub use keys::{KeyError, KeyPair, OurKeys, SealKey, SealedKey};
 pub use metadata::{IdpMetadata, MAX_METADATA};
 pub use ownership::{
@@ -66,8 +66,14 @@ pub use provider::{
     AttributeMapping, IdentityProvider, MAX_CERTIFICATES, MAX_CONTEXTS, MAX_DOMAINS, MAX_NAME, MAX_PROVIDERS,
     Provider, Refresh, Source,
 };
-pub use provider_change::{CheckedChange, OtherSide, ProviderChange, ResolvedMetadata};
-pub use refreshing::{CertificateExpiry, RefreshOutcome, apply_refresh, refreshed, schedule_early_refresh};
+pub use provider_change::{
+    CheckedChange, OtherSide, ProviderChange, ResolvedMetadata, check_name, field, is_printable,
+    parse_domains,
+};
+pub use refreshing::{
+    CertificateExpiry, RefreshOutcome, apply_refresh, next_refresh, next_retry, refreshed,
+    schedule_early_refresh,
+};
 pub use refusal::{Reason, Refusal, Step};
 pub use request::{BegunLogin, ClaimedRequest, REQUEST_MINUTES, Request, RequestId, RequestPurpose, begin};
 pub use response::{
@@ -77,6 +83,8 @@ pub use response::{
 pub use service::ServiceProvider;
 pub use signature::{Verified, warm_up};
 pub use store::{ConnectionTestStore, DomainStore, ProviderStore, RequestStore, SubjectStore};
-pub use subject::{PERSISTENT, PinnedSubject, Subject, SubjectMatch, recognize};
+pub use subject::{
+    PERSISTENT, PinnedSubject, Subject, SubjectConflict, SubjectMatch, recognize, recognize_subject,
+};
 pub use supplied::{MetadataSource, SuppliedMetadata};
-pub use test_report::{TestCheck, TestOutcome, TestReport, TestUser, TestedResponse};
+pub use test_report::{FailedCheck, TestCheck, TestOutcome, TestReport, TestUser, TestedResponse};

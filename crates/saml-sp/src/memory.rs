@@ -121,6 +121,17 @@ impl ProviderStore for MemoryStore {
         }))
     }
 
+    async fn domains_of_providers(&mut self) -> StoreResult<Vec<(EmailDomain, ProviderId)>> {
+        Ok(self.with(|inner| {
+            let of = |provider: &Provider| {
+                let id = provider.id.clone();
+                let domains = provider.email_domains.clone();
+                domains.into_iter().map(move |domain| (domain, id.clone()))
+            };
+            inner.providers.values().flat_map(of).collect()
+        }))
+    }
+
     async fn insert_provider(&mut self, provider: &Provider) -> StoreResult<()> {
         if provider.id.tenant().as_ref() != Some(&self.tenant) {
             return Err(StoreError::Aborted("the SSO connection belongs to another tenant"));

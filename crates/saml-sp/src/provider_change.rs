@@ -77,21 +77,20 @@ pub struct ResolvedMetadata {
     pub(crate) wants_signed_requests: bool,
 }
 
-pub(crate) fn field(field: impl Into<String>, problem: impl Into<String>) -> ProviderError {
+/// Creates the error of an invalid field.
+pub fn field(field: impl Into<String>, problem: impl Into<String>) -> ProviderError {
     ProviderError::Field { field: field.into(), problem: problem.into() }
 }
 
-fn is_printable(text: &str, most: usize) -> bool {
+/// Returns whether a text has 1 to `most` characters, no control characters, and no space at either end.
+pub fn is_printable(text: &str, most: usize) -> bool {
     (1..=most).contains(&text.chars().count()) && text.trim() == text && !text.chars().any(char::is_control)
 }
 
 impl ProviderChange {
     /// Validates every field.
     pub fn checked(self) -> Result<CheckedChange, ProviderError> {
-        if !is_printable(&self.name, MAX_NAME) {
-            let problem = format!("write 1 to {MAX_NAME} printable characters, no space at either end");
-            return Err(field("name", problem));
-        }
+        check_name(&self.name)?;
         if let Some(name) = &self.mapping.email
             && !is_printable(name, MAX_WORD)
         {
@@ -102,7 +101,7 @@ impl ProviderChange {
         }
         Ok(CheckedChange {
             name: self.name,
-            email_domains: domains(&self.email_domains)?,
+            email_domains: parse_domains(&self.email_domains)?,
             mapping: self.mapping,
             sign_requests: self.sign_requests,
             force_authn: self.force_authn,
@@ -111,7 +110,16 @@ impl ProviderChange {
     }
 }
 
-fn domains(texts: &[String]) -> Result<Vec<EmailDomain>, ProviderError> {
+/// Validates the name of an SSO connection.
+pub fn check_name(name: &str) -> Result<(), ProviderError> {
+    if is_printable(name, MAX_NAME) {
+        return Ok(());
+    }
+    Err(field("name", format!("write 1 to {MAX_NAME} printable characters, no space at either end")))
+}
+
+/// Parses the email domains of an SSO connection.
+pub fn parse_domains(texts: &[String]) -> Result<Vec<EmailDomain>, ProviderError> {
     const FIELD: &str = "emailDomains";
     if !(1..=MAX_DOMAINS).contains(&texts.len()) {
         let problem =

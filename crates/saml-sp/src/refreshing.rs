@@ -53,13 +53,13 @@ pub async fn refreshed(
         Ok(changed) => {
             provider.refresh.read_at = Some(ctx.now);
             provider.refresh.failed = None;
-            provider.refresh.next_at = Some(next_look(ctx));
+            provider.refresh.next_at = Some(next_refresh(ctx));
             (changed, None)
         }
         Err(problem) => {
             let problem: String = problem.chars().take(MAX_PROBLEM).collect();
             let before = provider.refresh.failed.as_ref().map(|(at, _)| *at);
-            provider.refresh.next_at = Some(next_try(before, ctx.now));
+            provider.refresh.next_at = Some(next_retry(before, ctx.now));
             provider.refresh.failed = Some((ctx.now, problem.clone()));
             (Vec::new(), Some(problem))
         }
@@ -115,7 +115,7 @@ pub async fn schedule_early_refresh(
 }
 
 /// Returns when to fetch metadata again after a success.
-pub(crate) fn next_look(ctx: &Ctx) -> Timestamp {
+pub fn next_refresh(ctx: &Ctx) -> Timestamp {
     let mut random = [0; 4];
     ctx.env.fill(&mut random);
     ctx.now.plus_millis(-(i64::from(u32::from_be_bytes(random)) % (EVERY / 10))).plus_millis(EVERY)
@@ -123,7 +123,7 @@ pub(crate) fn next_look(ctx: &Ctx) -> Timestamp {
 
 /// Returns when to fetch metadata again after a failure. The delay is twice the time since the previous failure,
 /// within limits.
-fn next_try(before: Option<Timestamp>, now: Timestamp) -> Timestamp {
+pub fn next_retry(before: Option<Timestamp>, now: Timestamp) -> Timestamp {
     let so_long = before.map_or(0, |before| now.unix_millis() - before.unix_millis());
     now.plus_millis(so_long.saturating_mul(2).clamp(RETRY, EVERY))
 }

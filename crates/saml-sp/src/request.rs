@@ -100,9 +100,9 @@ pub struct RequestPurpose {
 
 /// The result of claiming a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ClaimedRequest {
+pub enum ClaimedRequest<R = Request> {
     /// Claimed by this call. No other response can claim it.
-    Now(Request),
+    Now(R),
     /// Already claimed.
     Before,
     /// Unknown, expired, or of another provider.

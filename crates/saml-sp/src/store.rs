@@ -15,10 +15,12 @@ pub trait ProviderStore: Send {
     async fn providers(&mut self) -> StoreResult<Vec<Provider>>;
     /// Returns the provider with this id. A writing transaction locks it until its end.
     async fn provider(&mut self, id: &ProviderId) -> StoreResult<Option<Provider>>;
-    /// Returns the number of providers. A writing transaction locks the list until its end.
+    /// Returns the number of SSO connections of all protocols. A writing transaction locks the list until its end.
     async fn count_providers(&mut self) -> StoreResult<usize>;
-    /// Returns the tenant's provider for a domain.
+    /// Returns the tenant's SSO connection for a domain, of any protocol.
     async fn provider_of_domain(&mut self, domain: &EmailDomain) -> StoreResult<Option<ProviderId>>;
+    /// Returns the domains of all SSO connections, of any protocol, with the connection of each.
+    async fn domains_of_providers(&mut self) -> StoreResult<Vec<(EmailDomain, ProviderId)>>;
     /// Inserts a provider with its domains.
     async fn insert_provider(&mut self, provider: &Provider) -> StoreResult<()>;
     /// Updates a provider with its domains.

@@ -31,6 +31,11 @@ impl Subject {
         is_persistent.then(|| Self(sha256(name_id.value.as_bytes())))
     }
 
+    /// Returns the subject of an OpenID provider's user, which is unique together with the issuer.
+    pub fn of_oidc(issuer: &str, subject: &str) -> Self {
+        Self(sha256(&[issuer.as_bytes(), b"\0", subject.as_bytes()].concat()))
+    }
+
     /// Reads a stored subject.
     pub fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
@@ -78,30 +83,70 @@ pub async fn recognize(
     user: &UserId,
     claims: &Claims,
 ) -> StoreResult<Result<SubjectMatch, Refusal>> {
-    let received = Subject::of(claims);
+    let found = recognize_subject(store, provider, user, Subject::of(claims)).await?;
+    Ok(found.map_err(|conflict| Refusal::new(conflict.reason(), conflict.detail(user, "persistent NameID"))))
+}
+
+/// A subject contradicts the pinned ones.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SubjectConflict {
+    /// Another subject is pinned to the user.
+    Changed {
+        /// The pinned subject.
+        pinned: PinnedSubject,
+        /// The subject of the sign-in, if any.
+        received: Option<Subject>,
+    },
+    /// The subject of the sign-in is pinned to another user.
+    OfAnother {
+        /// The subject of the sign-in.
+        received: Subject,
+        /// The user that it is pinned to.
+        owner: UserId,
+    },
+}
+
+impl SubjectConflict {
+    fn reason(&self) -> Reason {
+        match self {
+            Self::Changed { .. } => Reason::SubjectChanged,
+            Self::OfAnother { .. } => Reason::SubjectOfAnother,
+        }
+    }
+
+    /// Explains the conflict about the subject, which the protocol calls `noun`, to an administrator.
+    pub fn detail(&self, user: &UserId, noun: &str) -> String {
+        match self {
+            Self::Changed { pinned, received } => {
+                let received = received.map_or_else(|| "none".to_owned(), |received| received.to_string());
+                format!(
+                    "the {noun} {} was pinned at {}, received: {received}. If the identity provider has renamed this \
+                     user, remove the pinned subject of the user; the next sign-in pins the new one",
+                    pinned.subject, pinned.pinned_at
+                )
+            }
+            Self::OfAnother { received, owner } => {
+                format!("the {noun} {received} is pinned to {owner}, but the email address belongs to {user}")
+            }
+        }
+    }
+}
+
+/// Compares the subject of a sign-in with the one pinned to the user, whatever the protocol.
+pub async fn recognize_subject<S: SubjectStore + ?Sized>(
+    store: &mut S,
+    provider: &ProviderId,
+    user: &UserId,
+    received: Option<Subject>,
+) -> StoreResult<Result<SubjectMatch, SubjectConflict>> {
     let pinned = store.pinned_subjects(user).await?.into_iter().find(|pinned| pinned.provider == *provider);
     Ok(match (pinned, received) {
         (None, None) => Ok(SubjectMatch::Known),
         (Some(pinned), Some(received)) if pinned.subject == received => Ok(SubjectMatch::Known),
-        (Some(pinned), received) => Err(changed(&pinned, received)),
+        (Some(pinned), received) => Err(SubjectConflict::Changed { pinned, received }),
         (None, Some(received)) => match store.subject_owner(provider, &received).await? {
             None => Ok(SubjectMatch::New(received)),
-            Some(owner) => {
-                let detail = format!(
-                    "the persistent NameID {received} is pinned to {owner}, but the email address belongs to {user}"
-                );
-                Err(Refusal::new(Reason::SubjectOfAnother, detail))
-            }
+            Some(owner) => Err(SubjectConflict::OfAnother { received, owner }),
         },
     })
-}
-
-fn changed(pinned: &PinnedSubject, received: Option<Subject>) -> Refusal {
-    let received = received.map_or_else(|| "none".to_owned(), |received| received.to_string());
-    let detail = format!(
-        "the persistent NameID {} was pinned at {}, received: {received}. If the identity provider has renamed \
-         this user, remove the pinned NameID of the user; the next sign-in pins the new one",
-        pinned.subject, pinned.pinned_at
-    );
-    Refusal::new(Reason::SubjectChanged, detail)
 }

@@ -1,10 +1,12 @@
 //! Report of a connection test: each check, the received attributes, and the user who would have been signed in.
 
+use std::borrow::Cow;
+
 use kernel::{Email, Timestamp, UserId};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    refusal::{Reason, Refusal, Step},
+    refusal::{Refusal, Step},
     response::{Attribute, Claims, NameId},
 };
 
@@ -37,12 +39,14 @@ pub struct TestReport {
 pub struct TestCheck {
     /// `ENCODING`, `XML`, `STRUCTURE`, `SIGNATURE`, `DECRYPTION`, `STATUS`, `ADDRESSING`, `CONDITIONS`, `SUBJECT`, `REQUEST`, `REPLAY`,
     /// `EMAIL` or `ACCOUNT`.
-    pub check: Step,
+    #[cfg_attr(feature = "openapi", schema(value_type = Step))]
+    pub check: Cow<'static, str>,
     /// `PASSED`, `FAILED` or `NOT_REACHED`.
     pub outcome: TestOutcome,
     /// Why it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<Reason>,
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<crate::refusal::Reason>))]
+    pub reason: Option<Cow<'static, str>>,
     /// Actual and expected value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
@@ -97,9 +101,45 @@ pub struct TestedResponse<'a> {
     pub refusal: Option<&'a Refusal>,
 }
 
+/// The failed check of a report.
+#[derive(Debug, Clone, Copy)]
+pub struct FailedCheck<'f> {
+    /// Code of the check.
+    pub check: &'static str,
+    /// Code of the reason.
+    pub reason: &'static str,
+    /// Actual and expected value.
+    pub detail: &'f str,
+}
+
+impl<'f> FailedCheck<'f> {
+    fn of(refusal: &'f Refusal) -> Self {
+        let (check, reason) = (refusal.step().as_str(), refusal.reason.as_str());
+        Self { check, reason, detail: &refusal.detail }
+    }
+}
+
 impl TestCheck {
-    fn new(check: Step, outcome: TestOutcome) -> Self {
-        Self { check, outcome, reason: None, detail: None }
+    fn new(check: &'static str, outcome: TestOutcome) -> Self {
+        Self { check: check.into(), outcome, reason: None, detail: None }
+    }
+
+    /// Lists checks in their order: those that passed, the failed one, and those that were not reached.
+    pub fn list(
+        all: impl IntoIterator<Item = &'static str>,
+        passed: &[&str],
+        failed: Option<FailedCheck<'_>>,
+    ) -> Vec<Self> {
+        let check = |name| match failed {
+            Some(failed) if failed.check == name => Self {
+                reason: Some(failed.reason.into()),
+                detail: Some(failed.detail.to_owned()),
+                ..Self::new(name, TestOutcome::Failed)
+            },
+            Some(_) if !passed.contains(&name) => Self::new(name, TestOutcome::NotReached),
+            _ => Self::new(name, TestOutcome::Passed),
+        };
+        all.into_iter().map(check).collect()
     }
 }
 
@@ -108,21 +148,14 @@ impl TestReport {
     pub fn new(response: TestedResponse<'_>, now: Timestamp) -> Self {
         let TestedResponse { passed, claims, email, user, refusal } = response;
         let failed = refusal.map(Refusal::step);
-        let check = |step: Step| match refusal {
-            Some(refusal) if failed == Some(step) => TestCheck {
-                reason: Some(refusal.reason),
-                detail: Some(refusal.detail.clone()),
-                ..TestCheck::new(step, TestOutcome::Failed)
-            },
-            Some(_) if !passed.contains(&step) => TestCheck::new(step, TestOutcome::NotReached),
-            _ => TestCheck::new(step, TestOutcome::Passed),
-        };
         // Omit the decryption check if nothing was encrypted.
         let applies =
             |step: &Step| *step != Step::Decryption || failed == Some(*step) || passed.contains(step);
+        let all = Step::ALL.into_iter().filter(applies).map(Step::as_str);
+        let passed: Vec<_> = passed.iter().map(|step| step.as_str()).collect();
         Self {
             passed: refusal.is_none(),
-            checks: Step::ALL.into_iter().filter(applies).map(check).collect(),
+            checks: TestCheck::list(all, &passed, refusal.map(FailedCheck::of)),
             attributes: claims.map(|claims| claims.attributes.clone()).unwrap_or_default(),
             name_id: claims.and_then(|claims| claims.name_id.clone()),
             email: email.map(|email| email.as_str().to_owned()),
@@ -134,21 +167,24 @@ impl TestReport {
 
     /// Reports that no response has arrived.
     pub fn unanswered(now: Timestamp) -> Self {
-        let check = |step| TestCheck::new(step, TestOutcome::NotReached);
-        Self {
-            passed: false,
-            checks: Step::ALL.into_iter().map(check).collect(),
-            ..Self::new(TestedResponse::default(), now)
-        }
+        Self::unanswered_checks(Step::ALL.into_iter().map(Step::as_str), now)
+    }
+
+    /// Reports that no response has arrived, with these checks.
+    pub fn unanswered_checks(all: impl IntoIterator<Item = &'static str>, now: Timestamp) -> Self {
+        let check = |name| TestCheck::new(name, TestOutcome::NotReached);
+        let checks = all.into_iter().map(check).collect();
+        Self { passed: false, checks, ..Self::new(TestedResponse::default(), now) }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::refusal::Reason;
 
-    fn outcomes(report: &TestReport) -> Vec<(Step, TestOutcome)> {
-        report.checks.iter().map(|check| (check.check, check.outcome)).collect()
+    fn outcomes(report: &TestReport) -> Vec<(&str, TestOutcome)> {
+        report.checks.iter().map(|check| (&*check.check, check.outcome)).collect()
     }
 
     #[test]
@@ -160,12 +196,12 @@ mod tests {
         let report = TestReport::new(response, now);
         assert!(!report.passed);
         let expected = [
-            (Step::Encoding, TestOutcome::Passed),
-            (Step::Xml, TestOutcome::Passed),
-            (Step::Structure, TestOutcome::Passed),
-            (Step::Signature, TestOutcome::Failed),
+            ("ENCODING", TestOutcome::Passed),
+            ("XML", TestOutcome::Passed),
+            ("STRUCTURE", TestOutcome::Passed),
+            ("SIGNATURE", TestOutcome::Failed),
             // Nothing was encrypted, so there is no check of the decryption.
-            (Step::Status, TestOutcome::NotReached),
+            ("STATUS", TestOutcome::NotReached),
         ];
         assert_eq!(outcomes(&report)[..5], expected);
         assert_eq!(report.checks.len(), Step::ALL.len() - 1);

@@ -26,6 +26,7 @@ mod json;
 mod limits;
 mod migrate;
 mod netpolicy;
+mod oidc;
 mod postgres;
 mod prepared;
 mod purge;

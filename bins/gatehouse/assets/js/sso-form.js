@@ -1,16 +1,12 @@
-// The form of an SSO connection.
+// The form of a SAML connection.
 
-import { Refusal } from "./api.js";
 import { $, $$, count } from "./page.js";
+import { fields, fillIdentity, form, identity, listed, missing, named } from "./sso-fields.js";
 
-const form = $('[data-form="provider"]');
-const fields = form.elements;
 const PEM = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
 
 /** Returns the chosen source of the identity provider's settings: `KEEP`, `URL`, `XML` or `FIELDS`. */
 const way = () => $("[name=way]:checked", form).value;
-
-const listed = (text, between) => text.split(between).map((one) => one.trim()).filter(Boolean);
 
 /** Splits text into certificates: consecutive PEM blocks, or base64 blocks separated by empty lines. */
 export function certificates(text) {
@@ -25,10 +21,6 @@ function lookAtWay() {
 function lookAtCertificates() {
   const found = certificates(fields.certificates.value).length;
   $("[data-certificates-count]", form).textContent = found > 0 ? `${count(found, "certificate")}.` : "";
-}
-
-function missing(name, what) {
-  if (!fields[name].value.trim()) throw new Refusal(400, { error: `${name}: ${what}` });
 }
 
 /** Returns the members of the request body that describe the identity provider. */
@@ -50,17 +42,11 @@ function source() {
   }
 }
 
-/** Returns the current values of the form, to detect changes. */
-export const written = () => JSON.stringify([...new FormData(form)].filter(([, value]) => typeof value === "string"));
-
 /** Returns the request body; throws a `Refusal` if a value is missing. */
 export function body() {
-  missing("name", "enter a name");
-  missing("emailDomains", "enter at least one domain");
   const email = fields.attributeMapping.value.trim();
   return {
-    name: fields.name.value.trim(),
-    emailDomains: listed(fields.emailDomains.value, /[\s,;]+/),
+    ...identity(),
     ...source(),
     attributeMapping: email ? { email } : {},
     signRequests: fields.signRequests.checked,
@@ -70,23 +56,17 @@ export function body() {
 }
 
 /** Adds to an error which one of several values it is about. */
-export function explained(error, { emailDomains = [], authnContexts = [] }) {
-  const named = {
+export const explained = (error, { emailDomains = [], authnContexts = [] }) =>
+  named(error, {
     emailDomains: (at) => emailDomains[at],
     authnContexts: (at) => authnContexts[at],
     certificates: (at) => `Certificate ${at + 1}`,
-  };
-  const what = error.index === undefined ? undefined : named[error.field]?.(error.index);
-  if (what) error.message = `${what}: ${error.message.charAt(0).toLowerCase()}${error.message.slice(1)}`;
-  if (error.field === "authnContexts") $("details", form).open = true;
-  return error;
-}
+  });
 
 /** Fills the form with the settings of a connection. */
 export function fill(provider) {
   form.reset();
-  fields.name.value = provider.name;
-  fields.emailDomains.value = provider.emailDomains.join(", ");
+  fillIdentity(provider);
   fields.metadataUrl.value = provider.metadataUrl ?? "";
   fields.entityId.value = provider.entityId;
   fields.ssoUrl.value = provider.ssoUrl;

@@ -1,6 +1,6 @@
-// The checks of a connection test, and what to do about each reason for a failure.
+// The texts of connection tests of SAML connections: the checks, and what to do about each reason for a failure.
 
-export const steps = {
+const steps = {
   ENCODING: "A readable response was received",
   XML: "The response is safe XML",
   STRUCTURE: "The response is a SAML response with one assertion",
@@ -18,7 +18,7 @@ export const steps = {
 
 const again = "Start the test again.";
 
-export const reasons = {
+const reasons = {
   RESPONSE_MISSING: "The received form contains no SAMLResponse. Check that the identity provider uses the ACS URL with HTTP-POST.",
   RESPONSE_TOO_LARGE: "The response is larger than 256 KiB. Configure the identity provider to send fewer attributes; long group lists are the usual cause.",
   NOT_BASE64: "The response is not valid Base64. A proxy may have changed it.",
@@ -66,3 +66,14 @@ export const reasons = {
   ACCOUNT_DISABLED: "The connection works, but the account is disabled.",
   NETWORK_POLICY_BLOCKED: "The connection works, but the network policy of your organization blocks this address.",
 };
+
+const checks = {
+  SIGN_IN_POLICY: "Sign-in policy",
+  DOMAINS: "Domains",
+  CERTIFICATES: "Identity provider certificates",
+  METADATA: "Identity provider metadata",
+  REQUESTS: "Requests",
+  KEYS: "Our certificate",
+};
+
+export const samlTexts = { steps, reasons, checks, attribute: "Attribute", timedOut: "Check the ACS URL at the identity provider." };

@@ -5,7 +5,7 @@ import { $, element, localise, onAct, refuse } from "./page.js";
 import { mine } from "./session.js";
 import { id, own, provider } from "./sso-head.js";
 import { report } from "./sso-report.js";
-import { moment, sentence, since } from "./sso-words.js";
+import { loginUrlOf, moment, sentence, since } from "./sso-words.js";
 
 const part = $('[data-part="test"]');
 const said = $("[data-tested]", part);
@@ -17,6 +17,8 @@ const staysOpen = "staysOpen" in part.dataset;
 /** Milliseconds between polls of a waiting test. */
 const EVERY = 3_000;
 
+/** The texts of the connection's protocol. */
+let texts;
 let timer;
 let isWaiting = false;
 /** The ID of the test that is shown. */
@@ -24,18 +26,9 @@ let shownTest = new URLSearchParams(location.search).get("test");
 
 const outcomes = { PASSED: ["passed", "good"], WARNING: ["warning", "soon"], FAILED: ["failed", "bad"] };
 
-const about = {
-  SIGN_IN_POLICY: "Sign-in policy",
-  DOMAINS: "Domains",
-  CERTIFICATES: "Identity provider certificates",
-  METADATA: "Identity provider metadata",
-  REQUESTS: "Requests",
-  KEYS: "Our certificate",
-};
-
 /** Creates a row with the result of a configuration check. */
 function checked({ check, outcome, detail }) {
-  const words = element("span", element("b", about[check] ?? check.toLowerCase()), ": ", sentence(detail));
+  const words = element("span", element("b", texts.checks[check] ?? check.toLowerCase()), ": ", sentence(detail));
   return element("li", badge(...(outcomes[outcome] ?? [outcome.toLowerCase()])), " ", words);
 }
 
@@ -66,8 +59,14 @@ onAct("test", async () => {
 
 // The report.
 
+/** Shows the connection tests, with the texts of the connection's protocol. */
+export function connectionTest(ofProtocol) {
+  texts = ofProtocol;
+  return showTest();
+}
+
 /** Shows the test in the page's URL or the one begun here, and polls it while the page is visible. */
-export async function showTest() {
+async function showTest() {
   clearTimeout(timer);
   const test = shownTest;
   if (!test) return;
@@ -103,17 +102,17 @@ function draw(found) {
     // The link above the report is still there.
     if (!begun.hidden) return;
     const go = classed("a", "button strong", `Continue to ${provider.name}`);
-    const way = new URL(provider.serviceProvider.loginUrl);
+    const way = new URL(loginUrlOf(provider));
     way.searchParams.set("test", found.id);
     go.href = way;
     place.replaceChildren(classed("p", "acts start", go));
   } else if (status === "EXPIRED") {
-    said.textContent = `The test started on ${moment(createdAt)} timed out without a response. Check the ACS URL at the identity provider.`;
+    said.textContent = `The test started on ${moment(createdAt)} timed out without a response. ${texts.timedOut}`;
     place.replaceChildren();
   } else {
     const verdict = status === "PASSED" ? "The connection works." : "The connection doesn't work.";
     said.replaceChildren("Received a response ", since(found.finishedAt), `. ${verdict} Nobody was signed in.`);
-    place.replaceChildren(...report(found));
+    place.replaceChildren(...report(found, texts));
     localise(part);
   }
   place.hidden = place.childElementCount === 0;

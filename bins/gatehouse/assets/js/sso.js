@@ -4,22 +4,30 @@ import { badge, classed } from "./elements.js";
 import { $, clear, count, element, localise, refuse, say } from "./page.js";
 import { keepAlive, mine } from "./session.js";
 import { showDomains } from "./sso-domains.js";
-import { domainBadges, ends, path, sentence, stateOf, trouble } from "./sso-words.js";
+import { domainBadges, ends, isOidc, keysOf, oidcPath, samlPath, sentence, stateOf, trouble } from "./sso-words.js";
 
 const part = $('[data-part="list"]');
 
 /** Returns whether a warning adds something to the badges of domains and certificates. */
 const isNews = (warning) => !/^(emailDomains|certificates\[[0-9]+\]): /.test(warning);
 
+/** Describes the certificates or keys of the identity provider. */
+function keyRows(provider) {
+  if (isOidc(provider.id)) return [classed("li", "soft", ...keysOf(provider))];
+  return provider.certificates.map((one) => element("li", stateOf(one), " ", classed("span", "soft", ...ends(one))));
+}
+
 function row(provider) {
+  const [protocol, address, keys] = isOidc(provider.id)
+    ? ["OpenID Connect", provider.issuer, "Keys of the identity provider"]
+    : ["SAML", provider.entityId, "Signing certificates"];
   const link = element("a", element("b", provider.name));
   link.href = `?${new URLSearchParams({ provider: provider.id })}`;
-  const about = element("div", link, " ", ...[trouble(provider)].filter(Boolean), classed("p", "soft address", element("code", provider.entityId)));
+  const about = element("div", link, " ", ...[trouble(provider)].filter(Boolean), classed("p", "soft address", badge(protocol), " ", element("code", address)));
   about.append(classed("p", "domains", ...domainBadges(provider)));
   for (const text of provider.warnings.filter(isNews)) about.append(classed("p", "soft warning", sentence(text)));
-  const certificates = provider.certificates.map((one) => element("li", stateOf(one), " ", classed("span", "soft", ...ends(one))));
-  const list = classed("ul", "ending", ...certificates);
-  list.setAttribute("aria-label", "Signing certificates");
+  const list = classed("ul", "ending", ...keyRows(provider));
+  list.setAttribute("aria-label", keys);
   const to = classed("a", "to", "Setup guide");
   to.href = `?${new URLSearchParams({ provider: provider.id, view: "setup" })}`;
   to.setAttribute("aria-label", `Setup guide for ${provider.name}`);
@@ -39,9 +47,16 @@ function mode(signInMode) {
   return [];
 }
 
+/** Loads the connections of both protocols, oldest first. */
+async function load() {
+  const [{ providers, signInMode }, oidc] = await Promise.all([samlPath, oidcPath].map((path) => mine("GET", path)));
+  const age = ({ createdAt }) => Date.parse(createdAt);
+  return { providers: [...providers, ...oidc.providers].sort((one, other) => age(one) - age(other)), signInMode };
+}
+
 async function show() {
   clear(part);
-  const { providers, signInMode } = await mine("GET", path);
+  const { providers, signInMode } = await load();
   const isNone = providers.length === 0;
   $("[data-count]", part).textContent = isNone ? "None yet." : `${count(providers.length, "SSO connection")}.`;
   $("header", part).hidden = isNone;

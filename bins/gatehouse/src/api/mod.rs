@@ -6,6 +6,7 @@ mod call;
 pub(crate) mod developers;
 pub(crate) mod documents;
 mod me;
+pub(crate) mod oidc;
 pub(crate) mod openapi;
 mod people;
 pub(crate) mod query;
@@ -13,13 +14,14 @@ pub(crate) mod saml;
 mod scim;
 pub(crate) mod settings;
 pub(crate) mod site;
+pub(crate) mod sso;
 
 use utoipa_actix_web::service_config::ServiceConfig;
 
 pub(crate) use self::{
     attestation::known_as,
     people::page as page_of_people,
-    settings::{ProviderView, impact_of, user_filter},
+    settings::{OidcProviderView, ProviderView, impact_of, user_filter},
 };
 pub(crate) use self::{
     call::{Answer, Call},
@@ -33,6 +35,7 @@ pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
         .configure(developers::routes)
         .configure(auth::routes)
         .configure(saml::routes)
+        .configure(oidc::routes)
         .configure(me::routes)
         .configure(people::routes)
         .configure(settings::routes)

@@ -25,6 +25,7 @@ pub(crate) mod values;
         (name = "Discovery", description = "API description and event catalog."),
         (name = "Sign-in", description = "Sign-in and sign-out."),
         (name = "SAML", description = "Single sign-on through an identity provider."),
+        (name = "OpenID Connect", description = "Single sign-on through an OpenID provider."),
         (name = "Step-up", description = "Authentication for one high-impact action."),
         (name = "Sessions", description = "Your sessions."),
         (name = "Factors", description = "Your second factors and recovery codes."),
@@ -77,7 +78,7 @@ fn complete(document: &mut Value) {
             }
             resources::complete(path, method, operation);
             description::complete_operation(path, operation);
-            if path.ends_with("/acs") {
+            if path.ends_with("/acs") || path.ends_with("/callback") {
                 add_pages(operation);
             }
         }

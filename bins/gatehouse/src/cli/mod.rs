@@ -12,6 +12,7 @@ mod inspect;
 mod keys;
 mod manual;
 mod migrate;
+mod oidc;
 mod operator;
 mod policies;
 mod reference;
@@ -75,9 +76,12 @@ enum Command {
     /// Manage sign-in and network policies
     #[command(subcommand)]
     Policy(policies::Command),
-    /// Manage SSO connections (SAML identity providers)
+    /// Manage SSO connections with SAML
     #[command(subcommand)]
     Saml(saml::Command),
+    /// Manage SSO connections with OpenID Connect
+    #[command(subcommand)]
+    Oidc(oidc::Command),
     /// Manage verified email domains
     #[command(subcommand)]
     Domain(domains::Command),
@@ -189,6 +193,7 @@ async fn run(cli: Cli) -> Result<Option<Report>> {
         Command::Policy(command) => policies::run(command, &Operator::open(&mut raw, env).await?).await?,
         // Boxed, because its future is larger than all others.
         Command::Saml(command) => Box::pin(saml::run(command, &mut raw, env)).await?,
+        Command::Oidc(command) => Box::pin(oidc::run(command, &mut raw, env)).await?,
         Command::Domain(command) => domains::run(command, &Operator::open(&mut raw, env).await?).await?,
         Command::Audit(command) => audit::run(command, &mut raw, env).await?,
         Command::Keys(command) => keys::run(&command, cli.config.as_deref(), env).await?,

@@ -11,7 +11,7 @@ use saml_sp::{
 use serde_json::json;
 use sign_in::sso;
 use store::Tx;
-use webhooks::client::{AddressGuard, Client, ClientSettings};
+use webhooks::client::Client;
 
 use super::{
     operator::Operator,
@@ -21,6 +21,7 @@ use crate::{
     api::ProviderView,
     config::{Raw, Settings},
     metadata,
+    workers::deliveries::client,
 };
 use gate::keys::Keys;
 
@@ -128,9 +129,7 @@ fn owner(id: &ProviderId) -> Result<TenantId> {
 impl ProviderOperator {
     /// Returns an HTTP client with the address rules of the server's.
     fn client(&self) -> Result<Client> {
-        let webhooks = &self.settings.webhooks;
-        let guard = AddressGuard::new(webhooks.allow_cidrs.clone(), webhooks.allow_http);
-        Ok(Client::new(guard, ClientSettings::default())?)
+        Ok(client(&self.settings.webhooks)?)
     }
 
     fn new_key(&self, id: &ProviderId) -> Result<SealedKey> {

@@ -107,7 +107,7 @@ pub(crate) enum Toggle {
 pub(crate) async fn run(command: Command, office: &Operator, settings: &Settings) -> Result<Report> {
     match command {
         Command::Create { who, role, password_stdin } => {
-            let password = if password_stdin { Some(password_from_stdin()?) } else { None };
+            let password = if password_stdin { Some(secret_from_stdin()?) } else { None };
             create(office, settings, who, role, password).await
         }
         Command::List { tenant } => listing::list(&tenant, office).await,
@@ -130,7 +130,7 @@ pub(crate) async fn run(command: Command, office: &Operator, settings: &Settings
 }
 
 /// Reads one line, without its line break.
-fn password_from_stdin() -> Result<Secret<String>> {
+pub(super) fn secret_from_stdin() -> Result<Secret<String>> {
     let mut text = String::new();
     std::io::stdin().take(4096).read_to_string(&mut text)?;
     let line = text.strip_suffix('\n').unwrap_or(&text);

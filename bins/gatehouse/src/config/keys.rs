@@ -157,7 +157,7 @@ pub const KEYS: &[Key] = &[
     Key {
         name: "role",
         default: "all",
-        help: "Role of the instance: `api` answers requests; `worker` delivers webhooks, seals audit logs and refreshes SAML metadata; `all` does both.",
+        help: "Role of the instance: `api` answers requests; `worker` delivers webhooks, seals audit logs and refreshes metadata of identity providers; `all` does both.",
     },
     Key {
         name: "audit_accept_missing_macs_until",
@@ -173,6 +173,11 @@ pub const KEYS: &[Key] = &[
         name: "webhooks_allow_http",
         default: "false",
         help: "Whether webhooks may use `http` URLs. For development.",
+    },
+    Key {
+        name: "webhooks_ca_file",
+        default: "none: certificate authorities of the operating system",
+        help: "PEM file with further certificate authorities that webhooks and other tenant-chosen requests trust, such as metadata of an identity provider in a private network.",
     },
     Key {
         name: "return_origins",

@@ -19,6 +19,7 @@ use cidr::IpCidr;
 use credentials::Cost;
 use kernel::{MasterKeys, Secret};
 use netpolicy::ProxyHeader;
+use rustls::pki_types::{CertificateDer, pem::PemObject};
 use sessions::{CookieName, CookieSecrets};
 use store::DatabaseUrl;
 
@@ -77,6 +78,8 @@ pub struct WebhookSettings {
     pub allow_cidrs: Vec<IpCidr>,
     /// Whether `http` URLs are allowed.
     pub allow_http: bool,
+    /// Certificate authorities to trust in addition to the operating system's.
+    pub extra_roots: Vec<CertificateDer<'static>>,
     /// Concurrent deliveries per webhook.
     pub in_flight: usize,
     /// Deliveries per second and webhook; `None`: no limit.
@@ -287,9 +290,21 @@ impl Raw {
         Ok(WebhookSettings {
             allow_cidrs: self.ranges("webhooks_allow_cidrs")?,
             allow_http: self.parsed("webhooks_allow_http")?.unwrap_or(false),
+            extra_roots: self.certificates("webhooks_ca_file")?,
             in_flight: self.count("webhooks_in_flight", 1..=32)?.unwrap_or(4),
             rate: rate.and_then(|rate| NonZeroU32::new(u32::try_from(rate).ok()?)),
         })
+    }
+
+    /// Reads the certificates in a PEM file.
+    fn certificates(&self, name: &str) -> Result<Vec<CertificateDer<'static>>, Error> {
+        let Some(path) = self.text(name) else { return Ok(Vec::new()) };
+        let read = CertificateDer::pem_file_iter(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+        match read {
+            Ok(found) if found.is_empty() => Err(Error::of(name, format!("{path}: there is no certificate"))),
+            Ok(found) => Ok(found),
+            Err(error) => Err(Error::of(name, format!("{path}: {error}"))),
+        }
     }
 
     fn rates(&self, name: &str) -> Result<Option<[NonZeroU32; 3]>, Error> {

@@ -56,6 +56,7 @@ async fn drawn(call: &Call<AdministerInPerson>) -> Answer {
 fn name_of(resource_type: &str) -> String {
     let name = match resource_type {
         "pat" => "Personal access token",
+        "oidc_provider" => "SSO connection (OpenID Connect)",
         "saml_provider" => "SSO connection",
         "scimToken" => "SCIM token",
         "step_up" => "Step-up",

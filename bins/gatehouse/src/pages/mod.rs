@@ -16,12 +16,12 @@ mod overview;
 mod people;
 mod refusal;
 mod saml_post;
-mod saml_refused;
 mod scim;
 mod security;
 mod setup;
 mod sign_in;
 mod sso;
+mod sso_refused;
 mod times;
 mod webhooks;
 
@@ -31,7 +31,7 @@ use actix_web::{
 };
 use gate::{access::Gate, shape::AreaProblem};
 
-pub(crate) use self::{refusal::problem_page, saml_post::saml_post, saml_refused::saml_refused};
+pub(crate) use self::{refusal::problem_page, saml_post::saml_post, sso_refused::sso_refused};
 
 /// Public pages, for the table of operations.
 pub(crate) const OPEN: [&str; 7] = [

@@ -9,6 +9,7 @@ use attestation::{AttestationPolicyStore, Mode as AttestationMode};
 use audit::{
     EventData, count_days,
     events::{
+        oidc::OidcSignInRefused,
         saml::SamlSignInRefused,
         sign_in::{SignInFailed, SignInSucceeded},
     },
@@ -17,12 +18,11 @@ use credentials::{Factor, FactorStore, SignInMode, SignInPolicy, SignInStore};
 use directory::{PeopleQuery, PeopleStore};
 use kernel::{Ctx, Timestamp};
 use netpolicy::{Mode as NetworkMode, NetworkPolicyStore};
-use saml_sp::ProviderStore;
 use store::Tx;
 use webhooks::SubscriptionStore;
 
 use self::{
-    attention::{DAY, Problems, TOKENS, horizon, problems},
+    attention::{ConnectionFindings, DAY, Problems, TOKENS, horizon, problems},
     chart::Chart,
 };
 use super::{frame::Administrator, frame::PageFrame, frame::draw, times::PageTime};
@@ -34,7 +34,7 @@ pub(crate) const PATH: &str = "/settings";
 /// Days that the chart shows.
 const DAYS: i64 = 7;
 /// Events that are refused sign-ins. Blocked addresses are left out: they include requests of sessions and tokens.
-const REFUSALS: [&str; 2] = [SignInFailed::CODE, SamlSignInRefused::CODE];
+const REFUSALS: [&str; 3] = [SignInFailed::CODE, SamlSignInRefused::CODE, OidcSignInRefused::CODE];
 
 #[derive(Template)]
 #[template(path = "overview.html")]
@@ -94,20 +94,21 @@ pub(crate) async fn overview(call: Call<AdministerInPerson>) -> Result<HttpRespo
 async fn drawn(call: &Call<AdministerInPerson>) -> Answer {
     let user = call.caller().session.user.clone();
     let find = async move |ctx: &Ctx, tx: &mut Tx| {
-        let (providers, webhooks) = (tx.providers().await?, tx.subscriptions().await?);
-        let setup = sign_in::sso::tenant_setup(tx).await?;
+        let (connections, webhooks) =
+            (ConnectionFindings::all(tx, ctx.now).await?, tx.subscriptions().await?);
+        let has_provider = !connections.is_empty();
         let policy = tx.sign_in_policy().await?;
         let deliveries = tx.delivery_counts(ctx.now.plus_millis(-DAY)).await?;
         let expiring =
             tx.expiring_pats(ctx.now, horizon(ctx.now), &store::pat_limits(&policy), TOKENS).await?;
         Ok::<_, Problem>(Found {
-            problems: problems(&providers, &webhooks, &deliveries, &expiring, &setup, ctx.now),
+            problems: problems(connections, &webhooks, &deliveries, &expiring, ctx.now),
             policy,
             network: tx.network_settings().await?.mode,
             attestation: tx.attestation_policy().await?.mode,
             has_factor: tx.factors(&user).await?.iter().any(Factor::is_verified),
             has_people: tx.people(&PeopleQuery::default(), None, 2).await?.len() > 1,
-            has_provider: !providers.is_empty(),
+            has_provider,
             has_webhook: !webhooks.is_empty(),
             sealed: tx.newest_checkpoint().await?.map(|(_, sealed)| sealed),
         })

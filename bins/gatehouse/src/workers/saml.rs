@@ -1,4 +1,4 @@
-//! Periodic jobs for SSO connections: refresh metadata, report expiring certificates, and purge expired requests,
+//! Periodic jobs for SSO connections: refresh metadata (that of OpenID providers in `oidc`), report expiring certificates, and purge expired requests,
 //! tests and assertions.
 //!
 //! Every instance with the worker role takes part. An instance leases each SSO connection for five minutes.
@@ -56,6 +56,7 @@ impl SamlWorker {
         loop {
             ticks.tick().await;
             log_problem("SSO connections could not be refreshed", self.refresh_all(&client).await);
+            log_problem("OpenID providers could not be refreshed", self.refresh_oidc(&client).await);
             log_problem("verified domains could not be rechecked", self.recheck_domains().await);
             log_problem("expired single sign-on data could not be purged", self.purge().await);
             log_problem("expiring SSO certificates could not be counted", self.measure().await);

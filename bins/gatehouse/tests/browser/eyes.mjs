@@ -19,7 +19,8 @@ export async function launch() {
 
 /** Creates a user with a browser context. Errors and console errors of pages are collected in `complaints`. */
 export async function somebody(browser, base) {
-  const context = await browser.newContext({ baseURL: base, viewport: widths.wide });
+  // The OpenID provider of the tests has a self-signed certificate.
+  const context = await browser.newContext({ baseURL: base, viewport: widths.wide, ignoreHTTPSErrors: true });
   await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: base });
   const page = await context.newPage();
   const complaints = [];

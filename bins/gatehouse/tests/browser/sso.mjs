@@ -253,7 +253,7 @@ async function somebodySignsIn({ context, page, complaints }, other, see, by, si
   await by(page, "Continue to Elsewhere").click();
   await page.getByText("SAML_REFUSED").waitFor();
   await page.getByText("an administrator of Works").waitFor();
-  await see(page, "saml-refused");
+  await see(page, "sso-refused");
   await by(page, "Copy error code and reference").click();
   assert.match(await page.evaluate(() => navigator.clipboard.readText()), /^SAML_REFUSED req_/);
   await page.getByRole("link", { name: "Try again" }).click();

@@ -6,6 +6,7 @@ import { readFile } from "node:fs/promises";
 import { changeEmbedded } from "./embedded.mjs";
 import { authenticator, code, launch, look, signOut, somebody } from "./eyes.mjs";
 import { keyboard } from "./keyboard.mjs";
+import { oidc } from "./oidc.mjs";
 import { people } from "./people.mjs";
 import { sink } from "./sink.mjs";
 import { sso } from "./sso.mjs";
@@ -595,6 +596,10 @@ const walks = {
 
   "an administrator adds an SSO connection, and a user signs in with it": async () => {
     await sso(await administrator(), see, by, () => somebody(browser, base), signIn);
+  },
+
+  "an administrator adds an SSO connection with OpenID Connect, and a user signs in with it": async () => {
+    await oidc(await administrator(), see, by, () => somebody(browser, base), facts.certificate);
   },
 
   "an administrator sees the state of the organization": async () => {

@@ -20,7 +20,7 @@ async function visit(context, path, latency) {
   await page.goto(path);
   await page.waitForLoadState("networkidle");
   const paint = await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0].startTime);
-  const lists = await page.evaluate(() => performance.getEntriesByType("resource").map((one) => one.name).filter((name) => /\/api\/settings\/(audit-log|webhooks|saml-providers|domains)\??$/.test(name)));
+  const lists = await page.evaluate(() => performance.getEntriesByType("resource").map((one) => one.name).filter((name) => /\/api\/settings\/(audit-log|webhooks|saml-providers|oidc-providers|domains)\??$/.test(name)));
   assert.deepEqual(lists, [], `${path}: lists are part of the page`);
   const last = await page.evaluate(() => Math.max(...performance.getEntriesByType("resource").map((one) => one.responseEnd)));
   await page.close();

@@ -9,7 +9,10 @@ use serde_json::{Value, json};
 
 use crate::{
     api::auth::enrolment::enrol_totp,
-    support::{Answer, Browser, Caller, Idp, Server, Sink, Tenant, ada, eventually, on_both},
+    support::{
+        Answer, Browser, Caller, Idp, OpenIdProvider, Responds, Server, Sink, Tenant, ada, eventually,
+        oidc_body, on_both,
+    },
 };
 
 /// Changes that may leave no audit entry, each with its reason. This list may only shrink.
@@ -189,6 +192,34 @@ impl<'s> World<'s> {
         vec![id]
     }
 
+    /// Creates the resources for the paths of connections with OpenID Connect.
+    fn openid_connect(&self, path: &str) -> Vec<String> {
+        let list = self.admin.get("/api/settings/oidc-providers").json();
+        let count = list["providers"].as_array().unwrap().len();
+        let domain = format!("o{count}.{}.example", self.tenant.id.key());
+        let proved = || self.server.proved(&self.admin, "SSO_PROVIDER_CHANGE");
+        // The next refresh gets other keys.
+        let is_refreshed = path.ends_with("/refresh");
+        let provider = if is_refreshed { &OpenIdProvider::start() } else { OpenIdProvider::shared() };
+        let made = proved().post("/api/settings/oidc-providers", &oidc_body(provider, &[&domain]));
+        assert_eq!(made.status, 200, "{}", made.text);
+        let id = made.json()["id"].as_str().unwrap().to_owned();
+        let of_it = format!("/api/settings/oidc-providers/{id}");
+        if is_refreshed {
+            let keys = json!({ "keys": [provider.signer.foreign_key("new")] });
+            provider.respond("/keys", Responds::json(&keys));
+        }
+        if path.ends_with("/complete") {
+            let rotated = proved().send("POST", &format!("{of_it}/rotate-key"), None);
+            assert_eq!(rotated.status, 200, "{}", rotated.text);
+        }
+        if path.contains("{tryId}") {
+            let begun = self.admin.send("POST", &format!("{of_it}/test"), None).json();
+            return vec![id, begun["id"].as_str().unwrap().to_owned()];
+        }
+        vec![id]
+    }
+
     /// Creates the resources for a path's parameters in the tenant; `None` if they belong to no tenant.
     fn resources(&self, server: &Server, path: &str) -> Option<Vec<String>> {
         let text = |value: &Value| value.as_str().unwrap().to_owned();
@@ -239,6 +270,7 @@ impl<'s> World<'s> {
             {
                 Some(self.single_sign_on(server, sso))
             }
+            oidc if oidc.starts_with("/api/settings/oidc-providers/{id}") => Some(self.openid_connect(oidc)),
             "/api/me/factors/{id}" => Some(vec![self.factor.clone()]),
             // Wait until something is sealed.
             "/api/settings/audit-log/checkpoint" | "/api/settings/audit-log/consistency" => {
@@ -320,6 +352,8 @@ pub(crate) fn body(operation: &Operation) -> Option<Value> {
             "emailDomains": ["corp.example"],
             "metadataXml": Idp::new("idp.example.com").metadata(),
         })),
+        "create_oidc_provider" => Some(oidc_body(OpenIdProvider::shared(), &["oidc.example"])),
+        "put_oidc_provider" => Some(oidc_body(OpenIdProvider::shared(), &["other-oidc.example"])),
         "put_saml_provider" => Some(json!({ "name": "Other", "emailDomains": ["other.example"] })),
         "create_webhook" => Some(json!({ "name": "test", "url": "http://127.0.0.1:9/" })),
         "change_webhook" => Some(json!({ "name": "other" })),
@@ -377,6 +411,10 @@ pub(crate) fn body(operation: &Operation) -> Option<Value> {
         | "refresh_saml_provider"
         | "rotate_saml_certificate"
         | "complete_saml_rotation"
+        | "test_oidc_provider"
+        | "refresh_oidc_provider"
+        | "rotate_oidc_key"
+        | "complete_oidc_key_rotation"
         | "verify_domain"
         | "saml_acs"
         | "retry_webhook_delivery" => Some(json!({})),
@@ -506,7 +544,7 @@ fn public_operations_ignore_credentials() {
             assert_eq!(answers[0], answers[1], "{}", operation.id);
             let expected = match operation.id.as_str() {
                 // The SSO connection does not exist, and `saml_acs` needs a form.
-                "saml_metadata" | "saml_login" => 404,
+                "saml_metadata" | "saml_login" | "oidc_login" | "oidc_callback" | "oidc_jwks" => 404,
                 "saml_acs" => 415,
                 "sign_in_providers" => 200,
                 // This server has no mail.

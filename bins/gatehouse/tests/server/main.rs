@@ -23,6 +23,7 @@ mod parallel;
 mod people_cli;
 mod probes;
 
+mod oidc_cli;
 mod saml_cli;
 mod secrets;
 mod sso_pages;

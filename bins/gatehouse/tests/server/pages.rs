@@ -109,8 +109,12 @@ fn assets_are_served_and_revalidated() {
             "sso-provider.js",
             "sso-setup.js",
             "sso-settings.js",
+            "oidc-new.js",
+            "oidc-provider.js",
+            "oidc-setup.js",
+            "oidc-settings.js",
             "saml-post.js",
-            "saml-refused.js",
+            "sso-refused.js",
         ];
         left.extend(scripts.map(at));
         let mut seen = Vec::new();
@@ -433,6 +437,7 @@ fn lists_are_part_of_their_pages() {
         for (page, api) in [
             ("/settings/webhooks", "/api/settings/webhooks"),
             ("/settings/sso", "/api/settings/saml-providers"),
+            ("/settings/sso", "/api/settings/oidc-providers"),
             ("/settings/sso", "/api/settings/domains"),
             ("/settings/audit-log", "/api/settings/audit-log?"),
         ] {

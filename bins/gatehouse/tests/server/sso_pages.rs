@@ -3,7 +3,7 @@
 use directory::Role;
 use serde_json::json;
 
-use crate::support::{Browser, Idp, ORIGIN, Sent, Server, Tenant, on_both};
+use crate::support::{Browser, Idp, ORIGIN, OpenIdProvider, Sent, Server, Tenant, oidc_body, on_both};
 
 /// Returns the browser with the headers of a page request.
 fn page_client(browser: &Browser) -> Browser {
@@ -55,6 +55,39 @@ fn sso_pages_are_only_for_the_own_tenant_and_escaped() {
                 "{gone}"
             );
         }
+    });
+}
+
+#[test]
+fn pages_of_openid_connect_are_only_for_the_own_tenant_and_escaped() {
+    on_both(|server| {
+        let (_, admin) = admin_of(server, "acme");
+        let (_, stranger) = admin_of(server, "other");
+        let provider = OpenIdProvider::shared();
+        let mut body = oidc_body(provider, &["corp.example"]);
+        body["name"] = json!("<i>Corp</i>");
+        body["clientId"] = json!("<b>client</b>");
+        let made = server.proved(&admin, "SSO_PROVIDER_CHANGE").post("/api/settings/oidc-providers", &body);
+        assert_eq!(made.status, 200, "{}", made.text);
+        let id = made.json()["id"].as_str().unwrap().to_owned();
+        for view in ["", "&view=setup", "&view=settings", "&test=try_x", "&view=%3Cscript%3E"] {
+            let path = format!("/settings/sso?provider={id}{view}");
+            let page = page_client(&admin).get(&path);
+            assert_eq!((page.status, page.header("cache-control")), (200, "no-store"), "{}", page.text);
+            assert!(page.text.contains("&#60;i&#62;Corp&#60;/i&#62;") && !page.text.contains("<i>Corp"));
+            assert!(page.text.contains(&provider.issuer) && !page.text.contains("<script>"));
+            assert!(!page.text.contains("<b>client"), "{view}");
+            assert!(!page.text.contains("a secret: 50%"), "{view}");
+            assert_eq!(page_client(&stranger).get(&path).status, 404);
+        }
+        let setup = page_client(&admin).get(&format!("/settings/sso?provider={id}&view=setup")).text;
+        let given = format!("<code id=\"okta-redirect\">{ORIGIN}/api/oidc/{id}/callback</code>");
+        assert!(setup.contains(&given), "{given}");
+        let new = page_client(&admin).get("/settings/sso?new=oidc").text;
+        assert!(new.contains("/api/oidc/placeholder/callback"), "{new}");
+        let list = page_client(&admin).get("/settings/sso").text;
+        assert!(list.contains(&id));
+        assert_eq!(page_client(&admin).get(&format!("/settings/sso?provider={id}x")).status, 404);
     });
 }
 

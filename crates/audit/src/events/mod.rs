@@ -4,6 +4,7 @@ pub mod audit_log;
 pub mod credentials;
 mod define;
 pub mod groups;
+pub mod oidc;
 pub mod pats;
 pub mod policies;
 pub mod saml;
@@ -77,6 +78,14 @@ fn all() -> Catalog {
         .with::<saml::SamlSignInRefused>()
         .with::<saml::SamlSubjectPinned>()
         .with::<saml::SamlSubjectUnpinned>()
+        .with::<oidc::OidcProviderCreated>()
+        .with::<oidc::OidcProviderUpdated>()
+        .with::<oidc::OidcProviderDeleted>()
+        .with::<oidc::OidcProviderKeyRotated>()
+        .with::<oidc::OidcProviderTested>()
+        .with::<oidc::OidcSignInRefused>()
+        .with::<oidc::OidcSubjectPinned>()
+        .with::<oidc::OidcSubjectUnpinned>()
         .with::<saml::DomainVerified>()
         .with::<saml::DomainProofLost>()
         .with::<saml::DomainUnverified>()

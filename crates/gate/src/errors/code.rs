@@ -55,6 +55,7 @@ codes! {
     ReauthRequired = "REAUTH_REQUIRED", UNAUTHORIZED, "The operation requires a recent sign-in. Sign in again.";
     SsoNotAllowed = "SSO_NOT_ALLOWED", UNAUTHORIZED, "The tenant does not accept single sign-on.";
     SamlRefused = "SAML_REFUSED", UNAUTHORIZED, "The identity provider's response was not accepted.";
+    OidcRefused = "OIDC_REFUSED", UNAUTHORIZED, "The sign-in through the OpenID provider was not accepted.";
     StepUpRequired = "STEP_UP_REQUIRED", UNAUTHORIZED, "The operation needs a step-up token.";
     StepUpInvalid = "STEP_UP_INVALID", UNAUTHORIZED, "The step-up token is not valid for this request.";
     Forbidden = "FORBIDDEN", FORBIDDEN, "The credential does not allow the operation. `reason` says why.";

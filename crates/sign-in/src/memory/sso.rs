@@ -28,6 +28,10 @@ impl ProviderStore for MemoryStore {
         self.sso.provider_of_domain(domain).await
     }
 
+    async fn domains_of_providers(&mut self) -> StoreResult<Vec<(EmailDomain, ProviderId)>> {
+        self.sso.domains_of_providers().await
+    }
+
     async fn insert_provider(&mut self, provider: &Provider) -> StoreResult<()> {
         self.sso.insert_provider(provider).await
     }

@@ -2,17 +2,20 @@
 
 use audit::{
     Audited, Event,
-    events::saml::{
-        SamlProviderCertificateExpiring, SamlProviderCreated, SamlProviderDeleted, SamlProviderKeyRotated,
-        SamlProviderTested, SamlProviderUpdated, SamlSubjectUnpinned,
+    events::{
+        oidc::{OidcProviderTested, OidcSubjectUnpinned},
+        saml::{
+            SamlProviderCertificateExpiring, SamlProviderCreated, SamlProviderDeleted,
+            SamlProviderKeyRotated, SamlProviderTested, SamlProviderUpdated, SamlSubjectUnpinned,
+        },
     },
 };
 use credentials::{SignInMode, SignInStore};
 use kernel::{Ctx, StoreResult, UserId};
 use saml_sp::{
     Certificate, CertificateExpiry, CheckedChange, ConnectionTest, ConnectionTestStore, DomainStore, New,
-    Provider, ProviderError, ProviderId, ProviderStore, RefreshOutcome, ResolvedMetadata, SealedKey,
-    SubjectStore, TenantSetup,
+    Protocol, Provider, ProviderError, ProviderId, ProviderStore, RefreshOutcome, ResolvedMetadata,
+    SealedKey, SubjectStore, TenantSetup,
 };
 
 /// Reads the settings that the checks of SSO connections depend on, and locks the tenant. Lock the connection first, as
@@ -151,12 +154,15 @@ pub async fn start_test(
 ) -> StoreResult<Audited<ConnectionTest>> {
     let test = ConnectionTest::new(ctx, provider, user);
     store.insert_connection_test(&test).await?;
-    let data = SamlProviderTested { test: test.id.as_str().to_owned() };
-    let event = Event::new(test.provider.as_str(), &data);
+    let (provider, id) = (test.provider.as_str(), test.id.as_str().to_owned());
+    let event = match test.provider.protocol() {
+        Protocol::Saml => Event::new(provider, &SamlProviderTested { test: id }),
+        Protocol::Oidc => Event::new(provider, &OidcProviderTested { test: id }),
+    };
     Ok(Audited::new(test, event))
 }
 
-/// Removes the NameID that is pinned to a user; `None` if the provider has pinned none.
+/// Removes the subject that is pinned to a user; `None` if the provider has pinned none.
 pub async fn unpin_subject(
     store: &mut dyn SubjectStore,
     provider: &ProviderId,
@@ -167,8 +173,12 @@ pub async fn unpin_subject(
     if !store.unpin_subject(provider, user).await? {
         return Ok(None);
     }
-    let data = SamlSubjectUnpinned { provider: provider.to_string(), subject: pinned.subject.to_string() };
-    Ok(Some(Audited::new((), Event::new(user.as_str(), &data))))
+    let (name, subject) = (provider.to_string(), pinned.subject.to_string());
+    let event = match provider.protocol() {
+        Protocol::Saml => Event::new(user.as_str(), &SamlSubjectUnpinned { provider: name, subject }),
+        Protocol::Oidc => Event::new(user.as_str(), &OidcSubjectUnpinned { provider: name, subject }),
+    };
+    Ok(Some(Audited::new((), event)))
 }
 
 fn fingerprints(provider: &Provider) -> Vec<String> {

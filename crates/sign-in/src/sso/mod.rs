@@ -1,8 +1,11 @@
-//! Single sign-on: sign-ins with a SAML response, and changes of SSO connections and verified domains with their audit
-//! entries. The API, the command line and the workers share them.
+//! Single sign-on: sign-ins with SAML and OpenID Connect, and changes of SSO connections and verified domains with
+//! their audit entries. The API, the command line and the workers share them.
 
+mod account;
 mod connections;
 mod domains;
+pub mod oidc;
+mod outcome;
 mod response;
 
 use saml_sp::{ConnectionTestStore, DomainStore, RequestStore, SubjectStore};
@@ -13,11 +16,12 @@ pub use self::{
         start_test, tenant_setup, tenant_setup_under, unpin_subject,
     },
     domains::{recheck_domain, release_domain, verify_domain, verify_domain_as_operator},
-    response::{SamlOutcome, SamlResponse, refusal_event, with_saml_response},
+    outcome::SsoOutcome,
+    response::{SamlResponse, refusal_event, with_saml_response},
 };
 use crate::store::Storage;
 
-/// The storage that a sign-in with a SAML response needs. Every type with these traits implements it.
+/// The storage that a sign-in through an identity provider needs. Every type with these traits implements it.
 pub trait SsoStorage: Storage + RequestStore + SubjectStore + ConnectionTestStore + DomainStore {}
 
 impl<S> SsoStorage for S where S: Storage + RequestStore + SubjectStore + ConnectionTestStore + DomainStore {}

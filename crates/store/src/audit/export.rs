@@ -17,7 +17,7 @@ use tokio::{
 use crate::{
     Tx,
     db::read,
-    schema::{saml_providers, scim_tokens, users},
+    schema::{oidc_providers, saml_providers, scim_tokens, users},
 };
 
 /// Entries per statement if an index finds them.
@@ -341,6 +341,13 @@ impl Tx {
             let rows = saml_providers::table.filter(saml_providers::tenant_id.eq(&tenant));
             let columns = (saml_providers::id, sql::<Text>("document ->> 'name'"));
             let query = rows.filter(saml_providers::id.eq_any(of_providers)).select(columns);
+            names.append(&mut read!(self, c => query.load(c).await)?);
+        }
+        let of_providers = of_kind("oidc_");
+        if !of_providers.is_empty() {
+            let rows = oidc_providers::table.filter(oidc_providers::tenant_id.eq(&tenant));
+            let columns = (oidc_providers::id, sql::<Text>("document ->> 'name'"));
+            let query = rows.filter(oidc_providers::id.eq_any(of_providers)).select(columns);
             names.append(&mut read!(self, c => query.load(c).await)?);
         }
         Ok(names.into_iter().collect())

@@ -45,7 +45,13 @@ macro_rules! actor_name {
                  WHERE saml_providers.tenant_id = ",
             )
             .bind::<Text, _>($tenant)
-            .sql(" AND saml_providers.id = audit_entries.actor_id))")
+            .sql(
+                " AND saml_providers.id = audit_entries.actor_id), \
+                 (SELECT oidc_providers.document ->> 'name' FROM oidc_providers \
+                 WHERE oidc_providers.tenant_id = ",
+            )
+            .bind::<Text, _>($tenant)
+            .sql(" AND oidc_providers.id = audit_entries.actor_id))")
     };
 }
 

@@ -1,6 +1,6 @@
 //! The administrators of a tenant, and how they can sign in.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use ::sessions::{Lifetime, Session};
 use async_trait::async_trait;
@@ -10,7 +10,10 @@ use diesel::{dsl, prelude::*, sql_types::Bool};
 use diesel_async::RunQueryDsl;
 use kernel::{StoreResult, Timestamp};
 use saml_sp::{EmailDomain, Provider, ProviderStore};
-use sign_in::AdministratorStore;
+use sign_in::{
+    AdministratorStore,
+    sso::oidc::{OidcProvider, OidcStore},
+};
 
 use crate::{
     Tx,
@@ -116,12 +119,12 @@ impl AdministratorStore for Tx {
         let session = policy.session;
         let lifetime = Lifetime { idle_minutes: session.idle_minutes, absolute_days: session.absolute_days };
         let administrators = self.administrators(lifetime, now).await?;
-        let providers = self.providers().await?;
+        let sso_domains = self.sso_domains(now).await?;
         let means = |administrator: &Administrator| SignInMeans {
             has_password: administrator.has_password && administrator.email_key.is_some(),
             has_passkey: administrator.has_passkey,
             break_glass: administrator.break_glass,
-            has_sso: has_sso(administrator, &providers, now),
+            has_sso: has_sso(administrator, &sso_domains),
         };
         Ok(administrators.iter().map(means).collect())
     }
@@ -133,17 +136,26 @@ impl AdministratorStore for Tx {
 
 /// Returns whether the administrator can sign in through SSO: with a working provider for the domain of the email
 /// address, or with a session of a neighbouring service that shares our secret.
-fn has_sso(administrator: &Administrator, providers: &[Provider], now: Timestamp) -> bool {
-    administrator.has_foreign_session || covers(providers, administrator.email_key.as_deref(), now)
+fn has_sso(administrator: &Administrator, sso_domains: &BTreeSet<EmailDomain>) -> bool {
+    administrator.has_foreign_session || covers(sso_domains, administrator.email_key.as_deref())
 }
 
-/// Returns whether a provider with a valid certificate covers the domain of a sign-in address.
-pub(super) fn covers(providers: &[Provider], email_key: Option<&str>, now: Timestamp) -> bool {
-    let Some(domain) = email_key.and_then(EmailDomain::of) else { return false };
-    let has_valid_certificate = |provider: &Provider| {
-        provider.idp.certificates.iter().any(|certificate| certificate.is_valid_at(now))
-    };
-    providers
-        .iter()
-        .any(|provider| provider.email_domains.contains(&domain) && has_valid_certificate(provider))
+/// Returns whether these domains include that of a sign-in address.
+pub(super) fn covers(sso_domains: &BTreeSet<EmailDomain>, email_key: Option<&str>) -> bool {
+    email_key.and_then(EmailDomain::of).is_some_and(|domain| sso_domains.contains(&domain))
+}
+
+impl Tx {
+    /// Returns the domains of SSO connections through which users can sign in: SAML with a valid certificate, and OpenID
+    /// Connect with settings that the provider supports.
+    pub(super) async fn sso_domains(&mut self, now: Timestamp) -> StoreResult<BTreeSet<EmailDomain>> {
+        let has_valid_certificate = |provider: &Provider| {
+            provider.idp.certificates.iter().any(|certificate| certificate.is_valid_at(now))
+        };
+        let saml = self.providers().await?.into_iter().filter(has_valid_certificate);
+        let mut domains: BTreeSet<_> = saml.flat_map(|provider| provider.email_domains).collect();
+        let oidc = self.oidc_providers().await?.into_iter().filter(OidcProvider::is_usable);
+        domains.extend(oidc.flat_map(|provider| provider.email_domains));
+        Ok(domains)
+    }
 }

@@ -8,7 +8,6 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use directory::{PeopleQuery, PeopleStore, Person};
 use kernel::{Email, StoreResult, Timestamp, UserId};
-use saml_sp::ProviderStore;
 
 use super::administrators::covers;
 use crate::{
@@ -22,7 +21,7 @@ impl Tx {
     /// Returns whether a working SSO connection covers the person's address.
     pub async fn has_sso(&mut self, person: &Person, now: Timestamp) -> StoreResult<bool> {
         let key = person.email.as_ref().map(Email::key);
-        Ok(covers(&self.providers().await?, key.as_deref(), now))
+        Ok(covers(&self.sso_domains(now).await?, key.as_deref()))
     }
 
     /// Returns active users and their credentials, ordered by ID, starting after `after`.
@@ -35,7 +34,7 @@ impl Tx {
     ) -> StoreResult<Vec<UserMeans>> {
         let active = PeopleQuery { active: Some(true), ..PeopleQuery::default() };
         let people = self.people(&active, after, limit).await?;
-        let providers = self.providers().await?;
+        let sso_domains = self.sso_domains(now).await?;
         let ids: Vec<String> = people.iter().map(|person| person.id.to_string()).collect();
         let with_session = self.foreign_holders(&ids, lifetime, now).await?;
         let query = passwords::table
@@ -65,7 +64,7 @@ impl Tx {
                     has_passkey: factors.contains(&FactorKind::Webauthn),
                     break_glass: person.break_glass,
                     has_sso: with_session.contains(person.id.as_str())
-                        || covers(&providers, key.as_deref(), now),
+                        || covers(&sso_domains, key.as_deref()),
                 },
                 factors,
                 user: person.id,

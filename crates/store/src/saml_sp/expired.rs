@@ -14,7 +14,10 @@ use crate::{
     conn::on,
     db::change_unaudited,
     error::corrupt,
-    schema::{saml_assertions as assertions, saml_requests as requests, saml_trials as connection_tests},
+    schema::{
+        oidc_requests, saml_assertions as assertions, saml_requests as requests,
+        saml_trials as connection_tests,
+    },
     shards::select_of_shard,
 };
 
@@ -23,7 +26,7 @@ const KEPT: i64 = 24 * 3_600_000;
 /// Rows of each kind per lookup.
 const AT_ONCE: i64 = 500;
 
-/// Expired rows of one tenant: requests, connection tests and used assertions.
+/// Expired rows of one tenant: requests, connection tests and used assertions; states of requests of OpenID Connect.
 #[derive(Debug, Clone)]
 pub struct ExpiredSaml {
     /// The tenant of all rows.
@@ -31,6 +34,7 @@ pub struct ExpiredSaml {
     requests: Vec<String>,
     trials: Vec<String>,
     assertions: Vec<(String, Vec<u8>)>,
+    states: Vec<Vec<u8>>,
 }
 
 /// Keyed by the tenant's id.
@@ -40,8 +44,13 @@ struct ExpiredByTenant(BTreeMap<String, ExpiredSaml>);
 impl ExpiredByTenant {
     fn of(&mut self, tenant: String) -> StoreResult<&mut ExpiredSaml> {
         let id = tenant.parse().map_err(|error| corrupt("saml_requests.tenant_id", error))?;
-        let none =
-            || ExpiredSaml { tenant: id, requests: Vec::new(), trials: Vec::new(), assertions: Vec::new() };
+        let none = || ExpiredSaml {
+            tenant: id,
+            requests: Vec::new(),
+            trials: Vec::new(),
+            assertions: Vec::new(),
+            states: Vec::new(),
+        };
         Ok(self.0.entry(tenant).or_insert_with(none))
     }
 }
@@ -61,6 +70,10 @@ impl Store {
         for (tenant, id) in self.across(tests).await? {
             found.of(tenant)?.trials.push(id);
         }
+        let states = async |across: &mut Across| across.expired_states(kept_since).await;
+        for (tenant, state) in self.across(states).await? {
+            found.of(tenant)?.states.push(state);
+        }
         let assertions = async |across: &mut Across| across.expired_assertions(now).await;
         for (tenant, provider, assertion) in self.across(assertions).await? {
             found.of(tenant)?.assertions.push((provider, assertion));
@@ -79,6 +92,23 @@ impl Across {
             .order(requests::expires_at)
             .limit(AT_ONCE)
             .select((requests::tenant_id, requests::id));
+        on!(&mut self.conn, c => query.load(c).await)
+    }
+
+    async fn expired_states(&mut self, until: NaiveDateTime) -> StoreResult<Vec<(String, Vec<u8>)>> {
+        if self.is_distributed {
+            let columns = "tenant_id, encode(state, 'hex')";
+            let found: Vec<(String, String)> =
+                self.on_shards("oidc_requests", &expired_of_shard(columns, until)).await?;
+            let read =
+                |(tenant, state): (String, String)| Ok((tenant, read_hex("oidc_requests.state", &state)?));
+            return found.into_iter().map(read).collect();
+        }
+        let query = oidc_requests::table
+            .filter(oidc_requests::expires_at.le(until))
+            .order(oidc_requests::expires_at)
+            .limit(AT_ONCE)
+            .select((oidc_requests::tenant_id, oidc_requests::state));
         on!(&mut self.conn, c => query.load(c).await)
     }
 
@@ -103,12 +133,7 @@ impl Across {
             let found: Vec<(String, String, String)> =
                 self.on_shards("saml_assertions", &expired_of_shard(columns, until)).await?;
             let read = |(tenant, provider, assertion): (String, String, String)| {
-                let assertion = HEXLOWER.decode(assertion.as_bytes());
-                Ok((
-                    tenant,
-                    provider,
-                    assertion.map_err(|error| corrupt("saml_assertions.assertion", error))?,
-                ))
+                Ok((tenant, provider, read_hex("saml_assertions.assertion", &assertion)?))
             };
             return found.into_iter().map(read).collect();
         }
@@ -119,6 +144,10 @@ impl Across {
             .select((assertions::tenant_id, assertions::provider_id, assertions::assertion));
         on!(&mut self.conn, c => query.load(c).await)
     }
+}
+
+fn read_hex(column: &str, text: &str) -> StoreResult<Vec<u8>> {
+    HEXLOWER.decode(text.as_bytes()).map_err(|error| corrupt(column, error))
 }
 
 fn expired_of_shard(columns: &str, until: NaiveDateTime) -> String {
@@ -138,6 +167,10 @@ impl Tx {
         }
         for id in &over.trials {
             let row = connection_tests::table.find((&tenant, id));
+            change_unaudited!(self, Unaudited::LookedAfter, c => diesel::delete(row).execute(c).await)?;
+        }
+        for state in &over.states {
+            let row = oidc_requests::table.find((&tenant, state));
             change_unaudited!(self, Unaudited::LookedAfter, c => diesel::delete(row).execute(c).await)?;
         }
         for (provider, assertion) in &over.assertions {

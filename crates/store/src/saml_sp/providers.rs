@@ -15,8 +15,9 @@ use crate::{
     json::{JsonText, json_text, read_json},
     prepared::Prepared,
     schema::{
-        saml_assertions as assertions, saml_provider_domains as domains, saml_providers as rows,
-        saml_requests as requests, saml_subjects as subjects, saml_trials as connection_tests, tenants,
+        oidc_providers, saml_assertions as assertions, saml_provider_domains as domains,
+        saml_providers as rows, saml_requests as requests, saml_subjects as subjects,
+        saml_trials as connection_tests, tenants,
     },
 };
 
@@ -47,6 +48,23 @@ fn is_change(was: Provider, now: &Provider) -> bool {
 }
 
 impl Tx {
+    /// Replaces the domains of an SSO connection of any protocol.
+    pub(crate) async fn replace_domains(
+        &mut self,
+        id: &ProviderId,
+        was: &[EmailDomain],
+        now: &[EmailDomain],
+    ) -> StoreResult<()> {
+        for domain in was.iter().filter(|domain| !now.contains(domain)) {
+            let delete = diesel::delete(domains::table.find((self.tenant.as_str(), domain.as_str())));
+            change!(self, c => delete.execute(c).await)?;
+        }
+        for domain in now.iter().filter(|domain| !was.contains(domain)) {
+            self.insert_domain(id, domain).await?;
+        }
+        Ok(())
+    }
+
     async fn insert_domain(&mut self, id: &ProviderId, domain: &EmailDomain) -> StoreResult<()> {
         let row = (
             domains::tenant_id.eq(self.tenant.as_str()),
@@ -55,6 +73,22 @@ impl Tx {
         );
         let insert = diesel::insert_into(domains::table).values(row);
         change!(self, c => insert.execute(c).await)?;
+        Ok(())
+    }
+
+    /// Deletes the domains, connection tests and pinned subjects of an SSO connection of any protocol.
+    pub(crate) async fn delete_parts_of_connection(&mut self, id: &ProviderId) -> StoreResult<()> {
+        let (tenant, id) = (self.tenant.as_str().to_owned(), id.as_str());
+        let of_provider =
+            domains::table.filter(domains::tenant_id.eq(&tenant)).filter(domains::provider_id.eq(id));
+        change!(self, c => diesel::delete(of_provider).execute(c).await)?;
+        let of_provider = connection_tests::table
+            .filter(connection_tests::tenant_id.eq(&tenant))
+            .filter(connection_tests::provider_id.eq(id));
+        change!(self, c => diesel::delete(of_provider).execute(c).await)?;
+        let of_provider =
+            subjects::table.filter(subjects::tenant_id.eq(&tenant)).filter(subjects::provider_id.eq(id));
+        change!(self, c => diesel::delete(of_provider).execute(c).await)?;
         Ok(())
     }
 }
@@ -83,8 +117,10 @@ impl ProviderStore for Tx {
             let _locked: Option<String> = lock!(self, for_update, first, tenant)?;
         }
         let query = rows::table.filter(rows::tenant_id.eq(self.tenant.as_str())).count();
-        let count: i64 = read!(self, c => query.get_result(c).await)?;
-        Ok(usize::try_from(count).unwrap_or_default())
+        let saml: i64 = read!(self, c => query.get_result(c).await)?;
+        let query = oidc_providers::table.filter(oidc_providers::tenant_id.eq(self.tenant.as_str())).count();
+        let oidc: i64 = read!(self, c => query.get_result(c).await)?;
+        Ok(usize::try_from(saml + oidc).unwrap_or_default())
     }
 
     async fn provider_of_domain(&mut self, domain: &EmailDomain) -> StoreResult<Option<ProviderId>> {
@@ -92,6 +128,19 @@ impl ProviderStore for Tx {
         let id: Option<String> = read!(self, c => query.first(c).await.optional())?;
         id.map(|id| id.parse().map_err(|error| corrupt("saml_provider_domains.provider_id", error)))
             .transpose()
+    }
+
+    async fn domains_of_providers(&mut self) -> StoreResult<Vec<(EmailDomain, ProviderId)>> {
+        let query = domains::table
+            .filter(domains::tenant_id.eq(self.tenant.as_str()))
+            .order(domains::domain)
+            .select((domains::domain, domains::provider_id));
+        let found: Vec<(String, String)> = read!(self, c => query.load(c).await)?;
+        let parse = |(domain, id): (String, String)| {
+            let domain = domain.parse().map_err(|error| corrupt("saml_provider_domains.domain", error))?;
+            Ok((domain, id.parse().map_err(|error| corrupt("saml_provider_domains.provider_id", error))?))
+        };
+        found.into_iter().map(parse).collect()
     }
 
     async fn insert_provider(&mut self, provider: &Provider) -> StoreResult<()> {
@@ -109,10 +158,7 @@ impl ProviderStore for Tx {
         );
         let insert = diesel::insert_into(rows::table).values(row);
         change!(self, c => insert.execute(c).await)?;
-        for domain in &provider.email_domains {
-            self.insert_domain(&provider.id, domain).await?;
-        }
-        Ok(())
+        self.replace_domains(&provider.id, &[], &provider.email_domains).await
     }
 
     async fn update_provider(&mut self, provider: &Provider) -> StoreResult<()> {
@@ -124,13 +170,7 @@ impl ProviderStore for Tx {
         let set = (rows::document.eq(document), rows::expires_at.eq(expires_at), rows::due_at.eq(due_at));
         let update = Prepared(diesel::update(rows::table.find((&tenant, provider.id.as_str()))).set(set));
         change_unaudited!(self, Unaudited::LookedAfter, c => update.execute(c).await)?;
-        for domain in was.email_domains.iter().filter(|domain| !provider.email_domains.contains(domain)) {
-            let delete = diesel::delete(domains::table.find((&tenant, domain.as_str())));
-            change!(self, c => delete.execute(c).await)?;
-        }
-        for domain in provider.email_domains.iter().filter(|domain| !was.email_domains.contains(domain)) {
-            self.insert_domain(&provider.id, domain).await?;
-        }
+        self.replace_domains(&provider.id, &was.email_domains, &provider.email_domains).await?;
         // A metadata refresh without changes is not a change of the provider.
         if is_change(was, provider) {
             self.db.require_entry();
@@ -139,14 +179,12 @@ impl ProviderStore for Tx {
     }
 
     async fn delete_provider(&mut self, id: &ProviderId) -> StoreResult<bool> {
-        let (tenant, id) = (self.tenant.as_str().to_owned(), id.as_str());
+        let (tenant, provider) = (self.tenant.as_str().to_owned(), id);
+        let id = provider.as_str();
         let row = rows::table.find((&tenant, id));
         if change!(self, c => diesel::delete(row).execute(c).await)? == 0 {
             return Ok(false);
         }
-        let of_provider =
-            domains::table.filter(domains::tenant_id.eq(&tenant)).filter(domains::provider_id.eq(id));
-        change!(self, c => diesel::delete(of_provider).execute(c).await)?;
         let of_provider =
             requests::table.filter(requests::tenant_id.eq(&tenant)).filter(requests::provider_id.eq(id));
         change!(self, c => diesel::delete(of_provider).execute(c).await)?;
@@ -154,13 +192,7 @@ impl ProviderStore for Tx {
             .filter(assertions::tenant_id.eq(&tenant))
             .filter(assertions::provider_id.eq(id));
         change!(self, c => diesel::delete(of_provider).execute(c).await)?;
-        let of_provider = connection_tests::table
-            .filter(connection_tests::tenant_id.eq(&tenant))
-            .filter(connection_tests::provider_id.eq(id));
-        change!(self, c => diesel::delete(of_provider).execute(c).await)?;
-        let of_provider =
-            subjects::table.filter(subjects::tenant_id.eq(&tenant)).filter(subjects::provider_id.eq(id));
-        change!(self, c => diesel::delete(of_provider).execute(c).await)?;
+        self.delete_parts_of_connection(provider).await?;
         Ok(true)
     }
 }

@@ -10,6 +10,7 @@ use diesel::{
 };
 use diesel_async::RunQueryDsl;
 use kernel::{StoreResult, TenantId, Timestamp};
+use sign_in::sso::oidc::OidcProvider;
 
 use super::providers;
 use crate::{
@@ -17,9 +18,9 @@ use crate::{
     conn::on,
     db::change_unaudited,
     error::corrupt,
-    json::JsonText,
+    json::{JsonText, read_json},
     prepared::Prepared,
-    schema::saml_providers as rows,
+    schema::{oidc_providers as oidc, saml_providers as rows},
     shards::{merge_first, select_of_shard},
 };
 
@@ -40,23 +41,51 @@ pub struct SamlExpiry {
     pub soonest: Option<Timestamp>,
 }
 
+/// Parses the ids of due SSO connections.
+fn parse_ids(found: &[(String, String)]) -> StoreResult<Vec<(TenantId, ProviderId)>> {
+    let parse = |(tenant, id): &(String, String)| {
+        let tenant = tenant.parse().map_err(|error| corrupt("tenant_id of an SSO connection", error))?;
+        Ok((tenant, id.parse().map_err(|error| corrupt("id of an SSO connection", error))?))
+    };
+    found.iter().map(parse).collect()
+}
+
 impl Across {
-    /// Returns at most `limit` providers that are due for maintenance, longest due first. On a distributed database
+    /// Returns at most `limit` SAML providers that are due for maintenance, longest due first. On a distributed database
     /// these are providers of the shards whose nodes answer.
     pub async fn saml_due(&mut self, now: Timestamp, limit: i64) -> StoreResult<Vec<(TenantId, ProviderId)>> {
-        let found = if self.is_distributed {
-            let due = format!("WHERE due_at <= '{}' ORDER BY due_at LIMIT {limit}", now.naive());
-            let due: Vec<(NaiveDateTime, String, String)> =
-                self.on_shards("saml_providers", &select_of_shard("due_at, tenant_id, id", &due)).await?;
-            merge_first(due, limit).into_iter().map(|(_, tenant, id)| (tenant, id)).collect()
-        } else {
-            self.longest_due(now, limit).await?
-        };
-        let read = |(tenant, id): &(String, String)| {
-            let tenant = tenant.parse().map_err(|error| corrupt("saml_providers.tenant_id", error))?;
-            Ok((tenant, id.parse().map_err(|error| corrupt("saml_providers.id", error))?))
-        };
-        found.iter().map(read).collect()
+        if self.is_distributed {
+            return self.connections_due_on_shards("saml_providers", now, limit).await;
+        }
+        parse_ids(&self.longest_due(now, limit).await?)
+    }
+
+    /// Returns at most `limit` OpenID providers whose metadata is due, as [`Across::saml_due`] does for SAML.
+    pub async fn oidc_due(&mut self, now: Timestamp, limit: i64) -> StoreResult<Vec<(TenantId, ProviderId)>> {
+        if self.is_distributed {
+            return self.connections_due_on_shards("oidc_providers", now, limit).await;
+        }
+        let query = oidc::table
+            .filter(oidc::due_at.is_not_null())
+            .filter(oidc::due_at.le(now.naive()))
+            .order((oidc::due_at, oidc::tenant_id, oidc::id))
+            .limit(limit)
+            .select((oidc::tenant_id, oidc::id));
+        let found: Vec<(String, String)> = on!(&mut self.conn, c => query.load(c).await)?;
+        parse_ids(&found)
+    }
+
+    async fn connections_due_on_shards(
+        &mut self,
+        table: &'static str,
+        now: Timestamp,
+        limit: i64,
+    ) -> StoreResult<Vec<(TenantId, ProviderId)>> {
+        let due = format!("WHERE due_at <= '{}' ORDER BY due_at LIMIT {limit}", now.naive());
+        let due: Vec<(NaiveDateTime, String, String)> =
+            self.on_shards(table, &select_of_shard("due_at, tenant_id, id", &due)).await?;
+        let first: Vec<_> = merge_first(due, limit).into_iter().map(|(_, tenant, id)| (tenant, id)).collect();
+        parse_ids(&first)
     }
 
     async fn longest_due(&mut self, now: Timestamp, limit: i64) -> StoreResult<Vec<(String, String)>> {
@@ -95,7 +124,23 @@ impl Across {
 }
 
 impl Tx {
-    /// Leases a provider that is due for maintenance by compare-and-set: one instance has it until `until` or until
+    /// Leases an OpenID provider whose metadata is due, as [`Tx::take_due_provider`] does for SAML.
+    pub async fn take_due_oidc_provider(
+        &mut self,
+        id: &ProviderId,
+        now: Timestamp,
+        until: Timestamp,
+    ) -> StoreResult<Option<OidcProvider>> {
+        let due = oidc::table
+            .find((self.tenant.as_str(), id.as_str()))
+            .filter(oidc::due_at.is_not_null())
+            .filter(oidc::due_at.le(now.naive()));
+        let take = diesel::update(due).set(oidc::due_at.eq(until.naive())).returning(oidc::document);
+        let document: Option<JsonText> = change_unaudited!(self, Unaudited::LookedAfter, c => Prepared(take).get_result(c).await.optional())?;
+        document.as_ref().map(|document| read_json("oidc_providers.document", document)).transpose()
+    }
+
+    /// Leases a SAML provider that is due for maintenance by compare-and-set: one instance has it until `until` or until
     /// the provider is updated.
     pub async fn take_due_provider(
         &mut self,

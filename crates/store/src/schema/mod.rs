@@ -4,12 +4,13 @@ mod audit;
 mod authentication;
 mod credentials;
 mod directory;
+mod oidc;
 mod policies;
 mod saml_sp;
 mod webhooks;
 
 pub(crate) use self::{
-    audit::*, authentication::*, credentials::*, directory::*, policies::*, saml_sp::*, webhooks::*,
+    audit::*, authentication::*, credentials::*, directory::*, oidc::*, policies::*, saml_sp::*, webhooks::*,
 };
 
 diesel::allow_tables_to_appear_in_same_query!(
@@ -58,5 +59,7 @@ diesel::allow_tables_to_appear_in_same_query!(
     saml_subjects,
     saml_requests,
     saml_assertions,
-    saml_trials
+    saml_trials,
+    oidc_providers,
+    oidc_requests
 );

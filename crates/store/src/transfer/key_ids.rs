@@ -40,7 +40,7 @@ impl KeyIds {
         let (column, replace): (_, Replace) = match table.name.as_str() {
             "audit_entries" => ("mac_key", Self::here),
             "factors" => ("sealed", Self::sealed_hex),
-            "saml_providers" => ("document", Self::sealed_in_document),
+            "oidc_providers" | "saml_providers" => ("document", Self::sealed_in_document),
             "webhook_subscriptions" => ("secrets", Self::webhook_secrets),
             _ => return Ok(()),
         };

@@ -27,7 +27,8 @@ use crate::{
 };
 
 /// State of a sign-in or a step-up in progress. It is worth nothing elsewhere, and would need keys of its own.
-const IN_PROGRESS: [&str; 4] = ["saml_requests", "saml_trials", "step_up_challenges", "tickets"];
+const IN_PROGRESS: [&str; 5] =
+    ["oidc_requests", "saml_requests", "saml_trials", "step_up_challenges", "tickets"];
 
 /// The salts of passwords have no tenant: they belong to sign-in addresses.
 const SALTS: &str = "password_salts";

@@ -47,7 +47,7 @@ const MAY_SCAN: [(&str, &str); 4] = [
 /// Statements that a distributed database would send to all nodes, each with its reason. No request runs them, except where
 /// the reason says so. On a distributed database, background jobs search each shard instead of running most of them. This
 /// list may only shrink.
-const MAY_ASK_ALL: [(&str, &str); 21] = [
+const MAY_ASK_ALL: [(&str, &str); 23] = [
     (" ORDER BY `tenants`.`id` LIMIT", "the command line lists tenants"),
     ("WHERE (users.role = 'ADMIN' AND (", "once, while a new server is set up"),
     ("`tenant_id` FROM `scim_tokens` WHERE (`scim_tokens`.`id` =", "the command line finds a token"),
@@ -60,8 +60,10 @@ const MAY_ASK_ALL: [(&str, &str); 21] = [
     ("`webhook_subscriptions`.`routed` <", "start: filters of earlier versions"),
     ("`audit_logs`.`published_", "background: checkpoints"),
     ("WHERE ((`saml_providers`.`due_at` IS NOT NULL)", "background: metadata"),
+    ("WHERE ((`oidc_providers`.`due_at` IS NOT NULL)", "background: metadata"),
     ("WHERE (`saml_providers`.`expires_at` >", "background: metrics"),
     ("WHERE (`saml_requests`.`expires_at` <=", "background: purges"),
+    ("WHERE (`oidc_requests`.`expires_at` <=", "background: purges"),
     ("WHERE (`saml_trials`.`expires_at` <=", "background: purges"),
     ("WHERE (`saml_assertions`.`expires_at` <=", "background: purges"),
     ("DELETE FROM links WHERE created_at <", "background: purges"),

@@ -11,6 +11,8 @@ mod forged_history;
 mod forged_places;
 mod forged_removal;
 mod migrations;
+mod oidc;
+mod oidc_values;
 mod people;
 mod saml;
 mod scim_refusals;

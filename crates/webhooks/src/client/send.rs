@@ -58,6 +58,9 @@ pub struct ClientSettings {
     pub extra_roots: Vec<CertificateDer<'static>>,
     /// Resolves host names.
     pub resolver: Arc<dyn Resolve>,
+    /// Whether connections are kept for further requests. A request over a kept connection may be sent twice, see
+    /// [`Client::post`].
+    pub keeps_connections: bool,
 }
 
 impl Default for ClientSettings {
@@ -66,6 +69,7 @@ impl Default for ClientSettings {
             time_limit: TIME_LIMIT,
             extra_roots: Vec::new(),
             resolver: Arc::new(SystemResolver::default()),
+            keeps_connections: true,
         }
     }
 }
@@ -106,13 +110,13 @@ impl fmt::Debug for Client {
 impl Client {
     /// Creates a client. Reads the operating system's trusted certificates from files, so call it at startup.
     pub fn new(guard: AddressGuard, settings: ClientSettings) -> Result<Self, SetupError> {
-        let ClientSettings { time_limit: limit, extra_roots, resolver } = settings;
+        let ClientSettings { time_limit: limit, extra_roots, resolver, keeps_connections } = settings;
         let tls = Arc::new(tls(extra_roots)?);
         let connector = Connector::new(ConnectContext { guard, resolver, tls, limit });
         let http = legacy::Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(IDLE)
-            .pool_max_idle_per_host(IDLE_PER_HOST)
+            .pool_max_idle_per_host(if keeps_connections { IDLE_PER_HOST } else { 0 })
             .http1_max_buf_size(BUFFER)
             .http1_max_headers(HEADERS)
             .build(connector.clone());
@@ -135,6 +139,18 @@ impl Client {
     /// Gets a body of at most `max_body` bytes; fails if it is larger.
     pub async fn get(&self, target: &Target, headers: HeaderMap, max_body: usize) -> Result<Answer, Failure> {
         self.request(&Method::GET, target, headers, Bytes::new(), BodyLimit::Whole(max_body)).await
+    }
+
+    /// Posts a body and gets a response body of at most `max_body` bytes; fails if it is larger. As [`Client::post`], it may
+    /// send the request twice if the client keeps connections.
+    pub async fn exchange(
+        &self,
+        target: &Target,
+        headers: HeaderMap,
+        body: Bytes,
+        max_body: usize,
+    ) -> Result<Answer, Failure> {
+        self.request(&Method::POST, target, headers, body, BodyLimit::Whole(max_body)).await
     }
 
     async fn request(

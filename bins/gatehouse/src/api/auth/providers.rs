@@ -3,8 +3,9 @@
 use actix_web::{post, web};
 use credentials::{SignInMode, SignInStore, attempts};
 use kernel::TenantId;
-use saml_sp::{EmailDomain, Provider, ProviderStore};
+use saml_sp::{EmailDomain, Protocol, ProviderId, ProviderStore};
 use serde::{Deserialize, Serialize};
+use sign_in::sso::oidc::OidcStore;
 use store::{Across, Tx};
 use utoipa::ToSchema;
 
@@ -69,14 +70,20 @@ pub(crate) async fn sign_in_providers(
         (None, Some(email)) => of_domain(&visitor, &email).await?,
         (None, None) => return Err(Problem::invalid_request("email: send email or tenant")),
     };
-    let way = |provider: Provider| SsoChoice {
-        login_url: format!("{}/api/saml/{}/login", site.pipeline.base_url, provider.id),
-        name: provider.name,
+    let choice = |(id, name): (ProviderId, String)| {
+        let area = match id.protocol() {
+            Protocol::Saml => "saml",
+            Protocol::Oidc => "oidc",
+        };
+        SsoChoice { login_url: format!("{}/api/{area}/{id}/login", site.pipeline.base_url), name }
     };
-    Ok(answer(&SsoChoices { providers: found.into_iter().map(way).collect() }))
+    Ok(answer(&SsoChoices { providers: found.into_iter().map(choice).collect() }))
 }
 
-async fn of_tenant(visitor: &Visitor, name: String) -> Result<Vec<Provider>, Problem> {
+/// IDs and names of SSO connections.
+type Found = Vec<(ProviderId, String)>;
+
+async fn of_tenant(visitor: &Visitor, name: String) -> Result<Found, Problem> {
     let find = async move |across: &mut Across| across.tenant_named(&name).await;
     match visitor.across(find).await? {
         Some(tenant) => open_ones(visitor, &tenant.id, |_| true).await,
@@ -84,11 +91,11 @@ async fn of_tenant(visitor: &Visitor, name: String) -> Result<Vec<Provider>, Pro
     }
 }
 
-async fn of_domain(visitor: &Visitor, email: &str) -> Result<Vec<Provider>, Problem> {
+async fn of_domain(visitor: &Visitor, email: &str) -> Result<Found, Problem> {
     let Some(domain) = EmailDomain::of(email.trim()) else { return Ok(Vec::new()) };
     let find = async move |across: &mut Across| across.provider_for_domain(&domain).await;
     match visitor.across(find).await? {
-        Some((tenant, id)) => open_ones(visitor, &tenant, move |provider| provider.id == id).await,
+        Some((tenant, id)) => open_ones(visitor, &tenant, move |found| *found == id).await,
         None => Ok(Vec::new()),
     }
 }
@@ -97,15 +104,17 @@ async fn of_domain(visitor: &Visitor, email: &str) -> Result<Vec<Provider>, Prob
 async fn open_ones(
     visitor: &Visitor,
     tenant: &TenantId,
-    wanted: impl Fn(&Provider) -> bool + Send + 'static,
-) -> Result<Vec<Provider>, Problem> {
+    wanted: impl Fn(&ProviderId) -> bool + Send + 'static,
+) -> Result<Found, Problem> {
     let find = async move |tx: &mut Tx| {
         if tx.sign_in_policy().await?.sign_in_mode == SignInMode::CredentialsOnly {
             return Ok::<_, Problem>(Vec::new());
         }
-        let mut providers = tx.providers().await?;
-        providers.retain(|provider| wanted(provider));
-        Ok(providers)
+        let saml = tx.providers().await?.into_iter().map(|provider| (provider.id, provider.name));
+        let mut found: Found = saml.collect();
+        found.extend(tx.oidc_providers().await?.into_iter().map(|provider| (provider.id, provider.name)));
+        found.retain(|(id, _)| wanted(id));
+        Ok(found)
     };
     visitor.read(tenant, find).await
 }

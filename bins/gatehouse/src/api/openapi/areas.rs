@@ -1,7 +1,7 @@
 //! The area of each operation, used as its tag.
 
 /// Path prefixes and their tags; the first match counts.
-const AREAS: [(&str, &str); 17] = [
+const AREAS: [(&str, &str); 19] = [
     ("/api/auth/step-up", "Step-up"),
     ("/api/auth", "Sign-in"),
     ("/api/developers", "Discovery"),
@@ -10,11 +10,13 @@ const AREAS: [(&str, &str); 17] = [
     ("/api/me/sessions", "Sessions"),
     ("/api/me/tokens", "Tokens"),
     ("/api/me", "Profile"),
+    ("/api/oidc", "OpenID Connect"),
     ("/api/people", "People"),
     ("/api/saml", "SAML"),
     ("/api/scim", "SCIM"),
     ("/api/settings/audit-log", "Audit log"),
     ("/api/settings/domains", "Single sign-on"),
+    ("/api/settings/oidc-providers", "Single sign-on"),
     ("/api/settings/saml-providers", "Single sign-on"),
     ("/api/settings/users/{id}/saml-subjects", "Single sign-on"),
     ("/api/settings/webhooks", "Webhooks"),

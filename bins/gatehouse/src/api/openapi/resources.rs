@@ -15,12 +15,16 @@ struct Resource {
     unknown: &'static str,
 }
 
-const RESOURCES: [Resource; 8] = [
+const RESOURCES: [Resource; 10] = [
     Resource { path: "/api/me/factors/{id}", id: "fac_…", unknown: "You have no factor with this ID." },
+    Resource { path: "/api/oidc/{providerId}", id: "oidc_…", unknown: "Unknown SSO connection." },
     Resource { path: "/api/saml/{providerId}", id: "sso_…", unknown: "Unknown SSO connection." },
     Resource { path: "/api/scim/v2/Groups/{id}", id: "ID of the group.", unknown: "Unknown group." },
     Resource { path: "/api/scim/v2/Users/{id}", id: "ID of the user.", unknown: "Unknown user." },
     Resource { path: "/api/settings/network-policy/rules/{id}", id: "nrl_…", unknown: "Unknown rule." },
+    Resource {
+        path: "/api/settings/oidc-providers/{id}", id: "oidc_…", unknown: "Unknown SSO connection."
+    },
     Resource { path: "/api/settings/saml-providers/{id}", id: "sso_…", unknown: "Unknown SSO connection." },
     Resource {
         path: "/api/settings/users/{id}",

@@ -96,6 +96,17 @@ strings! {
     /// `ACTIVE` signs; `NEXT` signs once the rotation is completed. Both decrypt.
     SamlKeyUse = one_of(["ACTIVE", "NEXT"]);
 
+    /// How this service authenticates at the token endpoint of an OpenID provider.
+    OidcClientAuth = one_of(oidc_rp::ClientAuth::ALL.map(oidc_rp::ClientAuth::as_str));
+    /// Parameter `prompt` of sign-in requests.
+    OidcPrompt = one_of(["login", "select_account", "consent"]);
+    /// Signature algorithm of ID tokens.
+    OidcAlgorithm = one_of(oidc_rp::Algorithm::ALL.map(oidc_rp::Algorithm::as_str));
+    /// Checks of a sign-in with OpenID Connect, in this order.
+    OidcTestCheckName = one_of(oidc_rp::Step::ALL.iter().map(|step| step.as_str()).collect::<Vec<_>>());
+    /// Why a sign-in with OpenID Connect was refused.
+    OidcTestReason = one_of(oidc_rp::Reason::ALL.iter().map(|reason| reason.as_str()).collect::<Vec<_>>());
+
     /// Why there was no response.
     WebhookTestError = one_of(
         [Failure::Timeout, Failure::Connect, Failure::Tls, Failure::Blocked].map(Failure::as_str)

@@ -1,19 +1,12 @@
 //! `POST /api/saml/{providerId}/acs`: the assertion consumer service.
 
-use actix_web::{
-    HttpRequest, HttpResponse,
-    http::{
-        StatusCode,
-        header::{self, HeaderMap},
-    },
-    post, web,
-};
+use actix_web::{HttpRequest, HttpResponse, http::header::HeaderMap, post, web};
 use audit::{Audited, Unaudited};
 use kernel::{Actor, Ctx, TenantId};
 use saml_sp::{Against, ConnectionTestId, ConnectionTestStore, Examined, Provider, Refusal, RefusedResponse};
 use sign_in::{
     Outcome as SignIn,
-    sso::{SamlOutcome, SamlResponse},
+    sso::{SamlResponse, SsoOutcome},
 };
 use store::Tx;
 use utoipa::ToSchema;
@@ -25,9 +18,10 @@ use super::{
 use crate::{
     api::{
         Site,
-        auth::{device_of, set_cookies, set_ticket_cookie},
+        auth::device_of,
+        sso::{self, Returned},
     },
-    area_metrics, pages,
+    area_metrics,
 };
 use gate::{access::Visitor, body::Form, errors::Problem};
 
@@ -117,7 +111,7 @@ impl Received<'_> {
         examined: Examined,
         headers: &HeaderMap,
         relay_state: Option<String>,
-    ) -> Result<SamlOutcome, Problem> {
+    ) -> Result<SsoOutcome<Refusal>, Problem> {
         let accepted = match examined.into_result() {
             Ok(accepted) => accepted,
             Err(refused) => return self.refuse(*refused, headers).await,
@@ -134,14 +128,18 @@ impl Received<'_> {
     }
 
     /// Ends the sign-in, or the connection test that the response belongs to.
-    async fn refuse(&self, refused: RefusedResponse, headers: &HeaderMap) -> Result<SamlOutcome, Problem> {
+    async fn refuse(
+        &self,
+        refused: RefusedResponse,
+        headers: &HeaderMap,
+    ) -> Result<SsoOutcome<Refusal>, Problem> {
         self.refresh_metadata_early(&refused.refusal).await;
         let Some(test) = self.connection_test(&refused, headers).await? else {
-            return Ok(SamlOutcome::Refused { refusal: refused.refusal, is_recorded: false });
+            return Ok(SsoOutcome::Refused { refusal: refused.refusal, is_recorded: false });
         };
         let work = async move |ctx: &Ctx, tx: &mut Tx| {
             tx.report_connection_test(&test, &refused.report(ctx.now)).await?;
-            Ok::<_, Problem>(Audited::without(SamlOutcome::Tested(test), Unaudited::StepTaken))
+            Ok::<_, Problem>(Audited::without(SsoOutcome::Tested(test), Unaudited::StepTaken))
         };
         self.visitor.write_as(self.tenant, Actor::system("saml"), work).await
     }
@@ -178,34 +176,24 @@ impl Received<'_> {
     }
 }
 
-/// Redirects after a sign-in, or responds with a page that explains the refusal.
+/// Counts and logs the outcome, and responds to the browser.
 async fn answered(
     site: &Site,
     visitor: &Visitor,
     request: &HttpRequest,
     (tenant, provider): (&TenantId, &Provider),
-    outcome: SamlOutcome,
+    outcome: SsoOutcome<Refusal>,
 ) -> Result<HttpResponse, Problem> {
-    let problem = match outcome {
-        SamlOutcome::Continued(outcome, return_to) => {
-            area_metrics::saml_answered(if matches!(*outcome, SignIn::SignedIn(_)) {
-                "SIGNED_IN"
-            } else {
-                "MFA_OWED"
-            });
-            return led_on(site, visitor, tenant, *outcome, &return_to).await;
+    let (counted, returned) = match outcome {
+        SsoOutcome::Continued(outcome, return_to) => {
+            let is_signed_in = matches!(*outcome, SignIn::SignedIn(_));
+            let counted = if is_signed_in { "SIGNED_IN" } else { "MFA_OWED" };
+            (counted, Returned::Continued(outcome, return_to))
         }
-        SamlOutcome::Tested(test) => {
-            area_metrics::saml_answered("TESTED");
-            let query = [("provider", provider.id.as_str()), ("test", test.as_str())];
-            return Ok(to(&pages::next::address("/settings/sso", &query)));
-        }
-        SamlOutcome::NetworkBlocked => {
-            area_metrics::saml_answered("ACCOUNT");
-            Problem::sign_in_blocked()
-        }
-        SamlOutcome::Refused { refusal, is_recorded } => {
-            area_metrics::saml_answered(refusal.step().as_str());
+        SsoOutcome::Tested(test) => ("TESTED", Returned::Tested(test)),
+        SsoOutcome::NetworkBlocked => ("ACCOUNT", Returned::Refused(Problem::sign_in_blocked())),
+        SsoOutcome::Refused { refusal, is_recorded } => {
+            let counted = refusal.step().as_str();
             tracing::info!(
                 request_id = visitor.request_id(),
                 tenant = tenant.as_str(),
@@ -214,62 +202,15 @@ async fn answered(
                 "a SAML response was refused"
             );
             let problem = Problem::from(&refusal);
-            if is_recorded {
+            let problem = if is_recorded {
                 problem
             } else {
                 let ctx = visitor.ctx(tenant, Actor::saml(provider.id.as_str()));
                 problem.with_event_as(&ctx, sign_in::sso::refusal_event(provider, &refusal, None))
-            }
+            };
+            (counted, Returned::Refused(problem))
         }
     };
-    let accept = request.headers().get(header::ACCEPT).and_then(|accept| accept.to_str().ok());
-    let mut answer = if accept.is_some_and(|accept| accept.contains("application/json")) {
-        return Ok(problem.envelope());
-    } else {
-        let id = tenant.clone();
-        let found = visitor.across(async move |across: &mut store::Across| across.tenant(&id).await).await?;
-        let organisation = found.map(|tenant| tenant.name);
-        let status = actix_web::ResponseError::status_code(&problem);
-        pages::saml_refused(site, status, problem.code(), Some(visitor.request_id()), organisation.as_deref())
-    };
-    problem.attach_to(&mut answer);
-    Ok(answer)
-}
-
-fn to(place: &str) -> HttpResponse {
-    HttpResponse::build(StatusCode::SEE_OTHER)
-        .insert_header((header::LOCATION, place))
-        .insert_header((header::CACHE_CONTROL, "no-store"))
-        .finish()
-}
-
-/// Redirects with a session to the requested page, or with a ticket to the sign-in page.
-async fn led_on(
-    site: &Site,
-    visitor: &Visitor,
-    tenant: &TenantId,
-    outcome: SignIn,
-    return_to: &str,
-) -> Result<HttpResponse, Problem> {
-    if let Some(begun) = outcome.session() {
-        visitor.end_previous(begun).await;
-    }
-    let sign_in = |how| pages::next::address("/auth/login", &[(how, "1"), ("next", return_to)]);
-    Ok(match outcome {
-        SignIn::SignedIn(started) => {
-            let mut answer = to(return_to);
-            set_cookies(site, visitor.env(), tenant, &started, &mut answer)?;
-            answer
-        }
-        SignIn::EnrolmentOwed { started, .. } => {
-            let mut answer = to(&sign_in("continue"));
-            set_cookies(site, visitor.env(), tenant, &started, &mut answer)?;
-            answer
-        }
-        SignIn::FactorOwed { ticket, .. } => {
-            let mut answer = to(&sign_in("resume"));
-            set_ticket_cookie(site, &mut answer, ticket.0)?;
-            answer
-        }
-    })
+    area_metrics::saml_answered(counted);
+    sso::respond(site, visitor, request, (tenant, &provider.id), returned).await
 }

@@ -19,13 +19,13 @@ use crate::{
 use gate::{access::Visitor, errors::Problem};
 
 /// Maximum length of the return address; a longer one is replaced by `/`.
-const MAX_RELAY_STATE: usize = 2048;
+pub(crate) const MAX_RELAY_STATE: usize = 2048;
 
 /// What a sign-in is begun with.
 #[derive(IntoParams)]
 #[expect(dead_code, reason = "read by name: for the description alone")]
 #[into_params(parameter_in = Query, rename_all = "camelCase")]
-struct LoginQuery {
+pub(crate) struct LoginQuery {
     /// URL to return to: of this service, or of an origin in the setting `return_origins`. Any other value leads to `/`.
     relay_state: Option<String>,
     /// `try_…`: run this connection test and show its report instead of signing in.

@@ -9,7 +9,11 @@ mod provider;
 
 use utoipa_actix_web::service_config::ServiceConfig;
 
-pub(crate) use self::{area::Saml, provider::service_of};
+pub(crate) use self::{
+    area::Saml,
+    login::{LoginQuery, MAX_RELAY_STATE},
+    provider::service_of,
+};
 pub(crate) use crate::workers::saml::SamlWorker;
 
 /// Outcomes of a response, besides failed checks, as labels of the metrics.

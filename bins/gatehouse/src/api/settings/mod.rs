@@ -4,6 +4,7 @@ mod attestation_policy;
 pub(crate) mod audit_log;
 pub(crate) mod domains;
 mod network_policy;
+pub(crate) mod oidc_providers;
 pub(crate) mod saml_providers;
 mod scim_tokens;
 mod sign_in_policy;
@@ -13,7 +14,8 @@ pub(crate) mod webhooks;
 
 pub(crate) use self::audit_log::area::AuditLogs;
 pub(crate) use self::{
-    attestation_policy::impact::impact_of, saml_providers::views::ProviderView, users::filter as user_filter,
+    attestation_policy::impact::impact_of, oidc_providers::views::OidcProviderView,
+    saml_providers::views::ProviderView, users::filter as user_filter,
 };
 
 use utoipa_actix_web::service_config::ServiceConfig;
@@ -72,6 +74,16 @@ pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
         .service(saml_providers::refresh::refresh_saml_provider)
         .service(saml_providers::rotate_certificate::rotate_saml_certificate)
         .service(saml_providers::rotate_certificate::complete_saml_rotation)
+        .service(oidc_providers::list_oidc_providers)
+        .service(oidc_providers::create_oidc_provider)
+        .service(oidc_providers::get_oidc_provider)
+        .service(oidc_providers::put_oidc_provider)
+        .service(oidc_providers::delete_oidc_provider)
+        .service(oidc_providers::connection_tests::test_oidc_provider)
+        .service(oidc_providers::connection_tests::get_oidc_test)
+        .service(oidc_providers::refresh::refresh_oidc_provider)
+        .service(oidc_providers::rotate_key::rotate_oidc_key)
+        .service(oidc_providers::rotate_key::complete_oidc_key_rotation)
         .service(domains::list_domains)
         .service(domains::verify_domain)
         .service(domains::delete_domain)

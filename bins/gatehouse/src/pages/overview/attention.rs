@@ -2,8 +2,10 @@
 
 use std::collections::HashMap;
 
-use kernel::Timestamp;
-use saml_sp::{FindingOutcome, Provider, TenantSetup};
+use kernel::{StoreResult, Timestamp};
+use saml_sp::{Finding, FindingOutcome, ProviderId, ProviderStore};
+use sign_in::sso::oidc::OidcStore;
+use store::Tx;
 use tokens::Pat;
 use webhooks::{DisabledReason, Subscription};
 
@@ -32,25 +34,50 @@ pub(super) struct ProblemRow {
     pub(super) is_failure: bool,
 }
 
+/// The findings of an SSO connection.
+pub(super) struct ConnectionFindings {
+    pub(super) id: ProviderId,
+    pub(super) name: String,
+    pub(super) findings: Vec<Finding>,
+}
+
+impl ConnectionFindings {
+    /// Returns the findings of all SSO connections of a tenant.
+    pub(super) async fn all(tx: &mut Tx, now: Timestamp) -> StoreResult<Vec<Self>> {
+        let setup = sign_in::sso::tenant_setup(tx).await?;
+        let saml = tx.providers().await?.into_iter().map(|provider| Self {
+            findings: provider.findings(&setup, now),
+            id: provider.id,
+            name: provider.name,
+        });
+        let mut all: Vec<_> = saml.collect();
+        all.extend(tx.oidc_providers().await?.into_iter().map(|provider| Self {
+            findings: provider.findings(&setup, now),
+            id: provider.id,
+            name: provider.name,
+        }));
+        Ok(all)
+    }
+}
+
 /// Returns the problems of SSO connections and webhooks, and the personal access tokens that expire soon. `deliveries` are
 /// the numbers of attempts in the last 24 hours that succeeded and failed.
 pub(super) fn problems(
-    providers: &[Provider],
+    connections: Vec<ConnectionFindings>,
     webhooks: &[Subscription],
     deliveries: &HashMap<String, (i64, i64)>,
     expiring: &[(Pat, String)],
-    setup: &TenantSetup,
     now: Timestamp,
 ) -> Problems {
     let mut problems: Vec<_> =
         webhooks.iter().filter_map(|webhook| of_webhook(webhook, deliveries)).collect();
-    for provider in providers {
-        let findings = provider.findings(setup, now).into_iter();
+    for connection in connections {
+        let findings = connection.findings.into_iter();
         problems.extend(findings.filter(|finding| finding.outcome != FindingOutcome::Passed).map(
             |finding| ProblemRow {
-                title: provider.name.clone(),
+                title: connection.name.clone(),
                 detail: finding.detail,
-                path: format!("{}?provider={}", super::super::sso::PATH, provider.id),
+                path: format!("{}?provider={}", super::super::sso::PATH, connection.id),
                 is_failure: finding.outcome == FindingOutcome::Failed,
             },
         ));

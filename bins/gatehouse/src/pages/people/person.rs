@@ -1,13 +1,16 @@
 //! The page of a user.
 
+use std::collections::HashMap;
+
 use askama::Template;
 use audit::{Filter, ListedEntry};
 use credentials::{Factor, FactorStore, SignInStore};
 use directory::{Person, Role, Source};
-use kernel::{Ctx, UserId};
-use saml_sp::{PinnedSubject, Provider, ProviderStore, SubjectStore};
+use kernel::{Ctx, StoreResult, UserId};
+use saml_sp::{PinnedSubject, ProviderId, ProviderStore, SubjectStore};
 use scim_core::{Membership, UserStore};
 use sessions::Session;
+use sign_in::sso::oidc::OidcStore;
 use store::Tx;
 use tokens::{Pat, PatStore};
 
@@ -63,7 +66,8 @@ struct Found {
     factors: Vec<Factor>,
     unused_codes: usize,
     subjects: Vec<PinnedSubject>,
-    providers: Vec<Provider>,
+    /// Names of the SSO connections.
+    providers: HashMap<ProviderId, String>,
     sessions: Vec<Session>,
     tokens: Vec<Pat>,
     groups: Vec<Membership>,
@@ -85,7 +89,7 @@ pub(super) async fn draw_person(call: &Call<AdministerInPerson>, id: &str, path:
             factors: tx.factors(&id).await?,
             unused_codes: tx.unused_codes(&id).await?,
             subjects: tx.pinned_subjects(&id).await?,
-            providers: tx.providers().await?,
+            providers: names_of_providers(tx).await?,
             sessions: sessions::list(ctx, tx, &id, lifetime).await?,
             tokens: tx.pats_of(&id).await?,
             groups: user.map(|user| user.groups).unwrap_or_default(),
@@ -121,6 +125,14 @@ pub(super) async fn draw_person(call: &Call<AdministerInPerson>, id: &str, path:
     })
 }
 
+/// Returns the names of the tenant's SSO connections.
+async fn names_of_providers(tx: &mut Tx) -> StoreResult<HashMap<ProviderId, String>> {
+    let saml = tx.providers().await?.into_iter().map(|provider| (provider.id, provider.name));
+    let mut names: HashMap<_, _> = saml.collect();
+    names.extend(tx.oidc_providers().await?.into_iter().map(|provider| (provider.id, provider.name)));
+    Ok(names)
+}
+
 /// Returns the filters for what the user did, and for what happened to the user.
 fn of_user(id: &UserId) -> [Filter; 2] {
     let id = Some(id.to_string());
@@ -136,15 +148,15 @@ fn facts(person: &Person) -> Vec<String> {
 }
 
 impl Found {
-    /// Returns the SSO connections whose NameIDs are pinned to the user.
+    /// Returns the SSO connections whose subjects are pinned to the user.
     fn connections(&self) -> Vec<ConnectionRow> {
         let row = |pinned: &PinnedSubject| ConnectionRow {
             id: pinned.provider.to_string(),
             name: self
                 .providers
-                .iter()
-                .find(|provider| provider.id == pinned.provider)
-                .map_or_else(|| pinned.provider.to_string(), |provider| provider.name.clone()),
+                .get(&pinned.provider)
+                .map_or(pinned.provider.as_str(), |name| name)
+                .to_owned(),
             pinned: pinned.pinned_at.into(),
         };
         self.subjects.iter().map(row).collect()

@@ -9,6 +9,8 @@ pub(crate) struct Webhooks {
     settings: WebhookSettings,
     /// Sends test events.
     pub(crate) client: Client,
+    /// Sends requests that must not be sent twice.
+    pub(crate) exchanges: Client,
     /// `User-Agent` that receivers see.
     pub(crate) user_agent: &'static str,
 }
@@ -16,7 +18,8 @@ pub(crate) struct Webhooks {
 impl Webhooks {
     pub(crate) fn new(settings: &WebhookSettings) -> Result<Self, SetupError> {
         let user_agent = concat!("Gatehouse/", env!("CARGO_PKG_VERSION"));
-        Ok(Self { client: client(settings)?, settings: settings.clone(), user_agent })
+        let exchanges = client_with(settings, false)?;
+        Ok(Self { client: client(settings)?, exchanges, settings: settings.clone(), user_agent })
     }
 
     /// Returns the operator's settings.
@@ -31,7 +34,12 @@ impl Webhooks {
 }
 
 /// Creates a client. A client belongs to the runtime that uses it.
-fn client(settings: &WebhookSettings) -> Result<Client, SetupError> {
+pub(crate) fn client(settings: &WebhookSettings) -> Result<Client, SetupError> {
+    client_with(settings, true)
+}
+
+fn client_with(settings: &WebhookSettings, keeps_connections: bool) -> Result<Client, SetupError> {
     let guard = AddressGuard::new(settings.allow_cidrs.clone(), settings.allow_http);
-    Client::new(guard, ClientSettings::default())
+    let extra_roots = settings.extra_roots.clone();
+    Client::new(guard, ClientSettings { extra_roots, keeps_connections, ..Default::default() })
 }

@@ -21,7 +21,7 @@ use webhooks::{
     DisabledReason, DispatchObserver, Dispatcher, HttpDeliver, Key, KeyError, Limits, Report, Wakeups,
 };
 
-pub(crate) use self::area::Webhooks;
+pub(crate) use self::area::{Webhooks, client};
 use crate::{api::Site, area_metrics};
 
 /// Concurrent attempts of one tenant, as a multiple of those to one subscription.

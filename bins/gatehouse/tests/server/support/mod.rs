@@ -9,6 +9,7 @@ mod files;
 mod idp;
 mod mail;
 mod maker;
+mod openid_provider;
 mod paused_request;
 mod process;
 mod server;
@@ -23,6 +24,7 @@ pub(crate) use files::files_below;
 pub(crate) use idp::{Idp, Says, Sent};
 pub(crate) use mail::MailServer;
 pub(crate) use maker::Maker;
+pub(crate) use openid_provider::{ACCESS_TOKEN, Authorization, OpenIdProvider, Responds, oidc_body};
 pub(crate) use paused_request::PausedRequest;
 pub(crate) use process::{Process, Running, copied_user};
 pub(crate) use server::{

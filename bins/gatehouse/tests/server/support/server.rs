@@ -28,7 +28,7 @@ use store::{
 use tokens::{NewScimToken, ScimTokenId};
 use tokio_util::task::TaskTracker;
 
-use super::{Browser, Caller, DnsServer};
+use super::{Browser, Caller, DnsServer, OpenIdProvider};
 
 /// A running server, stopped on drop.
 pub(crate) struct Server {
@@ -178,6 +178,7 @@ impl Server {
             // Receivers in tests are on this machine.
             ("webhooks_allow_cidrs", "127.0.0.0/8"),
             ("webhooks_allow_http", "true"),
+            OpenIdProvider::trusted(),
         ];
         for (name, value) in usual.iter().chain(settings) {
             raw.set(name, (*value).to_owned()).unwrap();
@@ -274,6 +275,7 @@ impl Server {
             ("max_in_flight", "100000"),
             ("webhooks_allow_cidrs", "127.0.0.0/8"),
             ("webhooks_allow_http", "true"),
+            OpenIdProvider::trusted(),
         ];
         raw.set("dns_servers", self.dns.address.to_string()).unwrap();
         for (name, value) in usual {

@@ -1,6 +1,7 @@
 //! Runs every operation of the storage layer.
 
 mod audit_log;
+mod oidc;
 mod saml;
 mod sign_in;
 mod webhooks;
@@ -30,6 +31,7 @@ pub(crate) async fn run_all(store: &Store) {
         audit_log::run(ctx, tx).await?;
         webhooks::run(ctx, tx).await?;
         saml::run(ctx, tx).await?;
+        oidc::run(ctx, tx).await?;
         // The export asks for their names.
         let actors = ["usr_1", "sct_1", "sso_1"].map(Actor::system);
         let by = |actor| Entry::new(&Ctx { actor, ..ctx.clone() }, Event::new("test", &UserDeactivated {}));
@@ -77,6 +79,7 @@ pub(crate) async fn run_all(store: &Store) {
         across.foreign_holder("ada@example.com", None).await?;
         across.provider_for_domain(&"a.example".parse().unwrap()).await?;
         across.saml_due(lease.now, 10).await?;
+        across.oidc_due(lease.now, 10).await?;
         across.saml_expiry(lease.now).await?;
         across.domains_due(lease.now, 10).await?;
         across.tenant_of_pat(&Id::from_key(token.id.key()).unwrap()).await?;

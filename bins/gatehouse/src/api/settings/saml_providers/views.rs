@@ -3,7 +3,7 @@
 use crate::api::openapi::values;
 use kernel::Timestamp;
 use saml_sp::{
-    AttributeMapping, Certificate, CertificateStatus, Provider, ServiceProvider, Source, TenantSetup,
+    AttributeMapping, Certificate, CertificateStatus, OurKeys, Provider, ServiceProvider, Source, TenantSetup,
 };
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -30,6 +30,13 @@ pub(crate) struct CertificateView {
 }
 
 impl CertificateView {
+    /// Returns the certificates of our keys of a connection, the active one first.
+    pub(crate) fn ours(keys: &OurKeys, now: Timestamp) -> Vec<Self> {
+        let active = Self::of(&keys.active.certificate, now, Some("ACTIVE"));
+        let next = keys.next.as_ref().map(|key| Self::of(&key.certificate, now, Some("NEXT")));
+        std::iter::once(active).chain(next).collect()
+    }
+
     fn of(certificate: &Certificate, now: Timestamp, used: Option<&'static str>) -> Self {
         Self {
             fingerprint: certificate.fingerprint(),
@@ -128,15 +135,12 @@ pub(crate) fn login_url(base_url: &str, provider: &Provider) -> String {
 impl ServiceView {
     fn of(base_url: &str, provider: &Provider, now: Timestamp) -> Self {
         let service = ServiceProvider::of(base_url, &provider.id);
-        let (active, next) = (&provider.keys.active, &provider.keys.next);
-        let active = CertificateView::of(&active.certificate, now, Some("ACTIVE"));
-        let next = next.as_ref().map(|key| CertificateView::of(&key.certificate, now, Some("NEXT")));
         Self {
             metadata_url: service.entity_id.clone(),
             entity_id: service.entity_id,
             acs_url: service.acs_url,
             login_url: login_url(base_url, provider),
-            certificates: std::iter::once(active).chain(next).collect(),
+            certificates: CertificateView::ours(&provider.keys, now),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `/api/settings/users/{id}/saml-subjects`: persistent NameIDs that are pinned to a user.
+//! `/api/settings/users/{id}/saml-subjects`: subjects of identity providers that are pinned to a user.
 
 use actix_web::{delete, get, web};
 use kernel::{Ctx, Timestamp, UserId};
@@ -15,14 +15,14 @@ use gate::{
     step_up::{StepUp, UserAdminChange},
 };
 
-/// A persistent NameID that is pinned to a user.
+/// A persistent NameID, or a subject of an OpenID provider, that is pinned to a user.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = SamlSubject)]
 struct SubjectView {
-    /// `sso_…`
+    /// `sso_…` or `oidc_…`
     provider_id: String,
-    /// First characters of the SHA-256 of the NameID, as in audit entries.
+    /// First characters of the SHA-256 of the NameID, or of issuer and subject, as in audit entries.
     subject: String,
     /// When the user first signed in with it.
     #[schema(value_type = String, format = "date-time")]
@@ -66,19 +66,19 @@ pub(crate) async fn list_saml_subjects(call: Call<Administer>) -> Answer {
     Ok(answer(&SubjectList { subjects }))
 }
 
-/// Remove the pinned NameID of a user
+/// Remove the pinned subject of a user
 ///
-/// Use it after the identity provider renamed the user (`SUBJECT_CHANGED`): the next sign-in pins the NameID that the
-/// identity provider then sends. Requires a step-up (`USER_ADMIN_CHANGE`).
+/// Use it after the identity provider renamed the user (`SUBJECT_CHANGED`): the next sign-in pins the NameID or
+/// subject that the identity provider then sends. Requires a step-up (`USER_ADMIN_CHANGE`).
 #[utoipa::path(
     security(("sessionCookie" = [])),
     params(
-        ("ssoId" = String, Path, description = "sso_…"),
+        ("ssoId" = String, Path, description = "sso_… or oidc_…"),
     ),
     responses(
         (status = 200, description = "Removed.", body = Deleted),
         (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
-        (status = 404, description = "The user has no pinned NameID for this SSO connection."),
+        (status = 404, description = "The user has no pinned subject for this SSO connection."),
     )
 )]
 #[delete("/api/settings/users/{id}/saml-subjects/{ssoId}")]

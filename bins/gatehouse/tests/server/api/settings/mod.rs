@@ -6,6 +6,7 @@ mod audit_proofs;
 mod domains;
 mod invitations;
 mod network;
+mod oidc_providers;
 mod saml_lock_order;
 mod saml_providers;
 mod sign_in_policy;

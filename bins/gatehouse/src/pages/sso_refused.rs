@@ -1,4 +1,4 @@
-//! The page that explains a refused SAML sign-in to users.
+//! The page that explains a refused sign-in through an identity provider to users.
 
 use actix_web::{
     HttpResponse,
@@ -11,7 +11,7 @@ use crate::api::Site;
 use gate::{errors::Problem, middleware::PAGE_POLICY};
 
 #[derive(Template)]
-#[template(path = "saml_refused.html")]
+#[template(path = "sso_refused.html")]
 struct Page<'a> {
     shell: PageFrame<'a>,
     words: RefusalText,
@@ -31,7 +31,7 @@ struct RefusalText {
 
 fn words(code: &str) -> RefusalText {
     let (title, happened, ask) = match code {
-        "SAML_REFUSED" => (
+        "SAML_REFUSED" | "OIDC_REFUSED" => (
             "You are not signed in",
             "The response of your organization's identity provider was not accepted. The sign-in may have taken too \
              long, or it was started in another tab or browser. Try again from the beginning.",
@@ -73,9 +73,9 @@ fn words(code: &str) -> RefusalText {
     RefusalText { title, happened, ask }
 }
 
-/// Responds to a user whose SAML sign-in was refused: what it means for them, and the reference to quote to an
+/// Responds to a user whose sign-in through an identity provider was refused: what it means for them, and the reference to quote to an
 /// administrator. It reveals no more than the error code.
-pub(crate) fn saml_refused(
+pub(crate) fn sso_refused(
     site: &Site,
     status: StatusCode,
     code: &str,
@@ -84,7 +84,7 @@ pub(crate) fn saml_refused(
 ) -> HttpResponse {
     let words = words(code);
     let of = organization.unwrap_or("your organization");
-    let shell = PageFrame::new(site, words.title, "saml-refused.js");
+    let shell = PageFrame::new(site, words.title, "sso-refused.js");
     let page = Page { shell, words, administrator: format!("an administrator of {of}"), code, reference };
     let Ok(mut answer) = draw_as(status, &page) else { return Problem::internal().envelope() };
     answer.headers_mut().insert(header::CONTENT_SECURITY_POLICY, PAGE_POLICY);

@@ -39,14 +39,8 @@ impl From<&saml_sp::Refusal> for Problem {
     fn from(refusal: &saml_sp::Refusal) -> Self {
         use saml_sp::Reason;
         match refusal.reason {
-            Reason::NotProvisioned => Self::new(
-                Code::NotProvisioned,
-                "no user of this tenant has this address. Ask an administrator for an invitation",
-            ),
-            Reason::SsoNotAllowed => Self::new(
-                Code::SsoNotAllowed,
-                "this tenant allows only email and password. Sign in with them, or ask an administrator",
-            ),
+            Reason::NotProvisioned => not_provisioned(),
+            Reason::SsoNotAllowed => sso_not_allowed(),
             Reason::Disabled => Self::account_disabled(),
             _ => Self::new(
                 Code::SamlRefused,
@@ -54,4 +48,30 @@ impl From<&saml_sp::Refusal> for Problem {
             ),
         }
     }
+}
+
+/// Describes the refusal of a sign-in with OpenID Connect, as that of a SAML response.
+impl From<&oidc_rp::Refusal> for Problem {
+    fn from(refusal: &oidc_rp::Refusal) -> Self {
+        use oidc_rp::Reason;
+        match refusal.reason {
+            Reason::NotProvisioned => not_provisioned(),
+            Reason::SsoNotAllowed => sso_not_allowed(),
+            Reason::Disabled => Self::account_disabled(),
+            _ => Self::new(
+                Code::OidcRefused,
+                "the sign-in through the OpenID provider was refused. The audit log shows administrators the reason",
+            ),
+        }
+    }
+}
+
+fn not_provisioned() -> Problem {
+    let problem = "no user of this tenant has this address. Ask an administrator for an invitation";
+    Problem::new(Code::NotProvisioned, problem)
+}
+
+fn sso_not_allowed() -> Problem {
+    let problem = "this tenant allows only email and password. Sign in with them, or ask an administrator";
+    Problem::new(Code::SsoNotAllowed, problem)
 }

@@ -1,0 +1,88 @@
+// The texts of connection tests of OpenID Connect connections: the checks, and what to do about each reason for a failure.
+
+const steps = {
+  CALLBACK: "The identity provider redirects back with a code",
+  REQUEST: "The redirect answers a request from this browser",
+  TOKEN_REQUEST: "The token endpoint exchanges the code for an ID token",
+  STRUCTURE: "The ID token is a signed JWT",
+  SIGNATURE: "The signature matches a key of the identity provider",
+  CLAIMS: "The ID token has the standard claims",
+  ADDRESSING: "The ID token comes from the issuer, is for this client, and has the required claims",
+  VALIDITY: "The ID token is valid now",
+  BINDING: "The ID token belongs to this sign-in",
+  AUTHENTICATION: "The authentication method and time meet the requirements",
+  USER_INFO: "The UserInfo endpoint returns claims of the same user",
+  EMAIL: "There is a verified email address, in a domain of this connection",
+  ACCOUNT: "The user has an account and may sign in",
+};
+
+const again = "Start the test again.";
+const clocks = "Compare the clocks of both sides.";
+const report = "Report this to the vendor of the identity provider.";
+
+const reasons = {
+  PARAMETER_MISSING: "A parameter is missing in the redirect. Check that the application at the identity provider uses the authorization code flow.",
+  PARAMETER_REPEATED: "A parameter appears twice in the redirect. Enter the redirect URI from the setup guide at the identity provider, without a query.",
+  PARAMETER_TOO_LONG: `A parameter of the redirect is longer than 4 KiB. ${report}`,
+  TOKEN_IN_ADDRESS: "The redirect contains a token. Turn off the implicit and hybrid flows at the identity provider, and use the authorization code flow.",
+  CALLBACK_ISSUER_MISSING: "The redirect lacks the parameter iss, although the metadata announces it. Refresh the metadata, and check that no proxy removes parameters.",
+  CALLBACK_WRONG_ISSUER: "The redirect comes from another identity provider. Compare the issuer under Settings with the issuer of the identity provider.",
+  PROVIDER_ERROR: "The identity provider refused the sign-in. Check there that the user is assigned to the application, and that the redirect URI and the scopes are allowed. Its log has the details.",
+  REQUEST_UNKNOWN_OR_EXPIRED: `The request is unknown or older than ten minutes. ${again}`,
+  REQUEST_ALREADY_ANSWERED: `The request was already answered. ${again}`,
+  OTHER_BROWSER: `The redirect came to another browser than the request. ${again}`,
+  TOKEN_ENDPOINT_UNREACHABLE: "The token endpoint did not respond. Check that this server can reach it, and that its TLS certificate is valid.",
+  TOKEN_REQUEST_REFUSED: "The token endpoint refused the request. Check the client ID, the client authentication and the client secret under Settings. Client secrets expire: if necessary, create a new one at the identity provider.",
+  TOKEN_RESPONSE_MALFORMED: "The token endpoint did not send a valid token response. Refresh the metadata, and check that no proxy changes the response.",
+  ID_TOKEN_MISSING: "The token response has no ID token. Allow the scope openid for the application at the identity provider.",
+  ID_TOKEN_TOO_LARGE: "The ID token is larger than 64 KiB. Configure the identity provider to send fewer claims; long group lists are the usual cause.",
+  NOT_A_SIGNED_JWT: "The ID token is not a signed JWT. At the identity provider, turn on signing and turn off encryption of ID tokens.",
+  NOT_BASE64URL: `A part of the ID token is not valid base64url. ${report}`,
+  HEADER_NOT_JSON: `The header of the ID token is not a valid JSON object. ${report}`,
+  HEADER_MALFORMED: `The header of the ID token has a value of the wrong type. ${report}`,
+  CRITICAL_HEADER: "The ID token requires an extension that Gatehouse does not support. Turn it off at the identity provider.",
+  WRONG_TOKEN_TYPE: "The token is not an ID token. Check the token settings of the application at the identity provider.",
+  ALGORITHM_NOT_ALLOWED: "The signing algorithm is not allowed. Choose RS256 or ES256 at the identity provider, or allow its algorithm under Settings. HS256 and none are never accepted.",
+  KEY_UNKNOWN: "The identity provider has not published the key that signed the ID token. Refresh the metadata and test again.",
+  KEY_AMBIGUOUS: "Several keys of the identity provider fit the ID token. Configure the identity provider to send the key ID (kid).",
+  SIGNATURE_INVALID: "The signature does not match the key of the identity provider. Refresh the metadata and test again.",
+  CLAIMS_NOT_JSON: `The claims of the ID token are not a valid JSON object. ${report}`,
+  CLAIM_MISSING: "The ID token lacks a claim that the standard requires. Check the claims of the application at the identity provider.",
+  CLAIM_MALFORMED: "A claim of the ID token has an invalid value. Check the claims of the application at the identity provider.",
+  NOT_A_LOGOUT_TOKEN: "The token is not a logout token. Check the logout settings of the application at the identity provider.",
+  WRONG_ISSUER: "The ID token comes from another issuer. Under Settings, enter the issuer exactly as the identity provider names it. For Entra ID, it contains the directory (tenant) ID.",
+  WRONG_AUDIENCE: "The ID token is for another client. Compare the client ID under Settings with the identity provider, and remove further audiences there.",
+  WRONG_AUTHORIZED_PARTY: "The ID token was issued to another client. Compare the client ID under Settings with the identity provider.",
+  REQUIRED_CLAIM_DIFFERS: "A required claim is missing or has another value. If this user may sign in, change the required claims under Settings.",
+  EXPIRED: `The ID token has expired. ${clocks}`,
+  NOT_YET_VALID: `The ID token is not valid yet. ${clocks}`,
+  WRONG_ISSUED_AT: `The ID token was issued in the future, or before the request. ${clocks}`,
+  WRONG_NONCE: `The ID token belongs to another request. ${again}`,
+  HASH_MISMATCH: `The ID token does not match the code or the access token. ${again} If it fails again, report this to the vendor of the identity provider.`,
+  AUTHENTICATION_TOO_OLD: "The user signed in at the identity provider too long ago, or the ID token does not say when. Check that the identity provider supports max_age, or change the maximum authentication age under Settings.",
+  AUTHN_NOT_AS_REQUESTED: "The authentication method is not accepted. Check that the identity provider supports acr_values, or change the authentication context classes under Settings.",
+  USER_INFO_UNREACHABLE: "The UserInfo endpoint did not respond, or refused the request. Check that this server can reach it, or turn off UserInfo under Settings.",
+  USER_INFO_MALFORMED: "The UserInfo endpoint did not send a JSON object. At the identity provider, turn off signed and encrypted UserInfo responses.",
+  USER_INFO_OF_ANOTHER_SUBJECT: "The UserInfo endpoint returned another user than the ID token. At the identity provider, use the same subject (sub) for both.",
+  EMAIL_MISSING: "No email address was found. Allow the scope email at the identity provider, turn on UserInfo, or set another email claim under Settings.",
+  EMAIL_MALFORMED: "The value is not an email address. Set another email claim under Settings.",
+  EMAIL_NOT_VERIFIED: "The identity provider does not confirm that it has verified the email address. With Okta, turn on UserInfo under Settings. With Entra ID, add the optional claim xms_edov. If only administrators can set addresses at the identity provider, trust the email claim under Settings.",
+  EMAIL_DOMAIN_NOT_ALLOWED: "The domain of the email address does not belong to this connection. Add the domain under Settings if users of this domain may sign in.",
+  EMAIL_DOMAIN_OF_ANOTHER_TENANT: "Another organization on this server has verified the domain of the email address.",
+  NOT_PROVISIONED: "The connection works, but no account has this email address. Invite the user, or provision the account by SCIM.",
+  SSO_NOT_ALLOWED: "The connection works, but the sign-in policy of your organization allows only email and password.",
+  ACCOUNT_DISABLED: "The connection works, but the account is disabled.",
+  SUBJECT_CHANGED: "Another user of the identity provider is linked to this account. If the identity provider gave the user a new ID (sub), unlink the connection on the user's page under People.",
+  SUBJECT_OF_ANOTHER_USER: "This user of the identity provider is linked to another account. If the email address has moved to another person, unlink the connection on that account's page under People.",
+  NETWORK_POLICY_BLOCKED: "The connection works, but the network policy of your organization blocks this address.",
+};
+
+const checks = {
+  SIGN_IN_POLICY: "Sign-in policy",
+  DOMAINS: "Domains",
+  METADATA: "Identity provider metadata",
+  CLIENT: "Client settings",
+  KEYS: "Our key",
+};
+
+export const oidcTexts = { steps, reasons, checks, attribute: "Claim", timedOut: "Check the redirect URI at the identity provider." };

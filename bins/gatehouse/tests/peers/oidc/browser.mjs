@@ -1,0 +1,1 @@
+../saml/browser.mjs

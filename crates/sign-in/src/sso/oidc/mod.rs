@@ -1,0 +1,22 @@
+//! SSO connections with OpenID Connect: their settings and keys, and sign-ins through them.
+
+mod callback;
+mod change;
+mod examination;
+mod findings;
+mod provider;
+mod refreshing;
+mod request;
+mod settings;
+mod store;
+
+pub use self::{
+    callback::{OidcResponse, claim, refusal_event, with_oidc_response},
+    change::{NewOidcProvider, OidcReplacement, complete_rotation, create, remove, replace, start_rotation},
+    examination::{ExaminedResponse, Redirected, TokenCheck, unanswered_report},
+    provider::{OidcProvider, RelyingParty, SealedSecret},
+    refreshing::{Discovered, KeyRead, OidcRefresh, learn_keys, refresh, reserve_key_read},
+    request::{BegunOidcLogin, OidcRequest, begin},
+    settings::{CheckedOidcChange, OidcChange, OidcSettings},
+    store::OidcStore,
+};

@@ -1,0 +1,4 @@
+//! OpenID Connect.
+
+mod providers;
+mod requests;
