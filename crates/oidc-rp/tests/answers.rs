@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use data_encoding::{BASE64, BASE64URL_NOPAD};
 use kernel::{Env, ManualEnv, Secret};
 use oidc_rp::{
-    Algorithm, Callback, Claims, ClientCredential, CodeExchange, EmailClaim, KeySet, Prompt,
+    Algorithm, Callback, Claims, ClientCredential, CodeExchange, EmailClaim, Expected, KeySet, Prompt,
     ProviderMetadata, Reason, RequestParameters, RequestSecrets, SecretTransport, TokenRequest,
     TokenResponse, UserInfo, Verified, authorization_url,
     conformance::{CLIENT, ISSUER, TestProvider, client_key, expected},

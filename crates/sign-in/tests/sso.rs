@@ -10,14 +10,14 @@ use kernel::{Actor, Ctx, Env, ManualEnv, Secret, TenantId};
 use netpolicy::{Mode, NetworkPolicyStore, Settings};
 use saml_sp::{
     Against, BegunLogin, ConnectionTest, ConnectionTestStore, DomainError, DomainRecheck, New, Provider,
-    ProviderChange, ProviderId, Reason, RecordFound, RequestPurpose, RequestStore, SealedKey,
+    ProviderChange, ProviderId, Reason, RecordFound, Refusal, RequestPurpose, RequestStore, SealedKey,
     ServiceProvider, SubjectStore, TestStatus, begin,
     conformance::identity_provider::{IdentityProvider, Person as Claimed, Unsealed},
     examine,
 };
 use sign_in::{
     Device, MemoryStore, Outcome, TotpKeys, Verifiers,
-    sso::{self, SamlOutcome, SamlResponse},
+    sso::{self, SamlResponse, SsoOutcome},
 };
 
 struct NoKeys;
@@ -94,7 +94,11 @@ impl World {
     }
 
     /// Answers a request as the identity provider and the browser would.
-    async fn answer(&mut self, begun: &BegunLogin, claimed: Claimed<'_>) -> (SamlOutcome, Vec<Event>) {
+    async fn answer(
+        &mut self,
+        begun: &BegunLogin,
+        claimed: Claimed<'_>,
+    ) -> (SsoOutcome<Refusal>, Vec<Event>) {
         let (ctx, service) = (self.ctx(), self.service());
         let field = self.idp.respond(&begun.request, &service, claimed, ctx.now);
         let against = Against { provider: &self.provider, service: &service, keys: &[], now: ctx.now };
@@ -110,7 +114,7 @@ impl World {
         outcome.unwrap_or_else(|error| panic!("{error}")).into_parts()
     }
 
-    async fn sign_in(&mut self, claimed: Claimed<'_>) -> (SamlOutcome, Vec<Event>) {
+    async fn sign_in(&mut self, claimed: Claimed<'_>) -> (SsoOutcome<Refusal>, Vec<Event>) {
         let begun = self.begin(None).await;
         self.answer(&begun, claimed).await
     }
@@ -118,7 +122,7 @@ impl World {
     /// Signs in and returns the reason of the refusal, which has to be recorded.
     async fn refused(&mut self, claimed: Claimed<'_>) -> Reason {
         let (outcome, events) = self.sign_in(claimed).await;
-        let SamlOutcome::Refused { refusal, is_recorded: true } = outcome else { panic!("accepted") };
+        let SsoOutcome::Refused { refusal, is_recorded: true } = outcome else { panic!("accepted") };
         assert_eq!(codes(&events), ["ACCOUNT_SAML_SIGN_IN_REFUSED"]);
         refusal.reason
     }
@@ -145,7 +149,7 @@ impl World {
 async fn first_sign_in_pins_the_name_id() {
     let mut world = World::new().await;
     let (outcome, events) = world.sign_in(ADA).await;
-    let SamlOutcome::Continued(outcome, return_to) = outcome else { panic!("refused") };
+    let SsoOutcome::Continued(outcome, return_to) = outcome else { panic!("refused") };
     let Outcome::SignedIn(started) = *outcome else { panic!("not signed in") };
     assert_eq!((&started.session.user, return_to.as_str()), (&world.ada.id, "/me"));
     assert!(codes(&events).contains(&"ACCOUNT_SAML_SUBJECT_PINNED"), "{events:?}");
@@ -158,7 +162,7 @@ async fn first_sign_in_pins_the_name_id() {
     let unpinned = sso::unpin_subject(&mut world.store, &id, &ada).await.unwrap().unwrap();
     assert_eq!(codes(&unpinned.into_parts().1), ["ACCOUNT_SAML_SUBJECT_UNPINNED"]);
     assert!(sso::unpin_subject(&mut world.store, &id, &ada).await.unwrap().is_none());
-    assert!(matches!(world.sign_in(other).await.0, SamlOutcome::Continued(..)));
+    assert!(matches!(world.sign_in(other).await.0, SsoOutcome::Continued(..)));
 }
 
 #[tokio::test]
@@ -166,7 +170,7 @@ async fn response_without_its_relay_state_leads_to_the_start_page() {
     let mut world = World::new().await;
     let mut begun = world.begin(None).await;
     begun.relay_state = "another".into();
-    let SamlOutcome::Continued(_, return_to) = world.answer(&begun, ADA).await.0 else { panic!("refused") };
+    let SsoOutcome::Continued(_, return_to) = world.answer(&begun, ADA).await.0 else { panic!("refused") };
     assert_eq!(return_to, "/");
 }
 
@@ -175,9 +179,9 @@ async fn request_is_answered_once_even_by_a_refused_response() {
     let mut world = World::new().await;
     let begun = world.begin(None).await;
     let stranger = Claimed { email: "bob@corp.example", name_id: "bob" };
-    assert!(matches!(world.answer(&begun, stranger).await.0, SamlOutcome::Refused { is_recorded: true, .. }));
+    assert!(matches!(world.answer(&begun, stranger).await.0, SsoOutcome::Refused { is_recorded: true, .. }));
     let (outcome, events) = world.answer(&begun, ADA).await;
-    let SamlOutcome::Refused { refusal, is_recorded } = outcome else { panic!("accepted") };
+    let SsoOutcome::Refused { refusal, is_recorded } = outcome else { panic!("accepted") };
     // Anybody can send a response again, so the caller limits these entries.
     assert_eq!((refusal.reason, is_recorded, events.len()), (Reason::RequestUsed, false, 0));
 }
@@ -206,7 +210,7 @@ async fn blocked_address_is_recorded_as_such() {
     let mut world = World::new().await;
     world.block_network().await;
     let (outcome, events) = world.sign_in(ADA).await;
-    assert!(matches!(outcome, SamlOutcome::NetworkBlocked));
+    assert!(matches!(outcome, SsoOutcome::NetworkBlocked));
     assert_eq!(codes(&events), ["ACCOUNT_NETWORK_POLICY_BLOCKED"]);
 }
 
@@ -216,7 +220,7 @@ async fn connection_test_reports_instead_of_signing_in() {
     let test = world.start_test().await;
     let begun = world.begin(Some(&test)).await;
     let (outcome, events) = world.answer(&begun, ADA).await;
-    assert!(matches!(outcome, SamlOutcome::Tested(id) if id == test.id) && events.is_empty());
+    assert!(matches!(outcome, SsoOutcome::Tested(id) if id == test.id) && events.is_empty());
     let tested = world.tested(&test).await;
     assert_eq!(tested.status(world.env.now()), TestStatus::Passed);
     let report = tested.report.unwrap();
@@ -228,10 +232,10 @@ async fn connection_test_reports_instead_of_signing_in() {
     let test = world.start_test().await;
     let begun = world.begin(Some(&test)).await;
     world.env.advance_millis(1);
-    assert!(matches!(world.answer(&begun, ADA).await.0, SamlOutcome::Tested(_)));
+    assert!(matches!(world.answer(&begun, ADA).await.0, SsoOutcome::Tested(_)));
     let report = world.tested(&test).await.report.unwrap();
     let failed = report.checks.last().unwrap();
-    assert_eq!((report.passed, failed.reason), (false, Some(Reason::Network)));
+    assert_eq!((report.passed, failed.reason.as_deref()), (false, Some(Reason::Network.as_str())));
     assert_eq!(failed.detail.as_deref(), Some(netpolicy::BLOCKED));
 }
 

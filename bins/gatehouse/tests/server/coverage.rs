@@ -411,13 +411,10 @@ pub(crate) fn body(operation: &Operation) -> Option<Value> {
         | "refresh_saml_provider"
         | "rotate_saml_certificate"
         | "complete_saml_rotation"
-        | "test_oidc_provider"
-        | "refresh_oidc_provider"
-        | "rotate_oidc_key"
-        | "complete_oidc_key_rotation"
         | "verify_domain"
         | "saml_acs"
         | "retry_webhook_delivery" => Some(json!({})),
+        other if other.contains("oidc") && operation.method == "POST" => Some(json!({})),
         _ if matches!(operation.method.as_str(), "GET" | "DELETE") => None,
         other => panic!("{other} has no body: add one here"),
     }

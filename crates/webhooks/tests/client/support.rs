@@ -74,6 +74,7 @@ pub(crate) fn client_of(guard: AddressGuard, limit: Duration, names: impl Resolv
         time_limit: limit,
         extra_roots: vec![authority().as_ref().der().clone()],
         resolver: Arc::new(names),
+        ..ClientSettings::default()
     };
     Client::new(guard, settings).unwrap()
 }

@@ -61,7 +61,7 @@ impl Exchange<'_> {
         };
         let user_info = self.user_info(&received, &claims).await?;
         let check = self.check(&received);
-        Ok(check.read_email(passed, claims, user_info))
+        Ok(check.read_email(passed, &claims, user_info))
     }
 
     async fn tokens(&self, code: &Secret<String>) -> Result<Result<TokenResponse, Refusal>, Problem> {

@@ -108,7 +108,7 @@ impl TokenCheck<'_> {
     pub fn read_email(
         &self,
         mut passed: Vec<Step>,
-        claims: Verified<Claims>,
+        claims: &Verified<Claims>,
         user_info: Option<Result<UserInfo, Refusal>>,
     ) -> ExaminedResponse {
         let provider = &self.redirected.provider;
@@ -122,7 +122,7 @@ impl TokenCheck<'_> {
         }
         let (name, is_trusted) = (&*provider.settings.email_claim, provider.settings.trust_email_claim);
         let domains = provider.email_domains.iter().map(saml_sp::EmailDomain::as_str);
-        let outcome = read_email(&claims, user_info.as_ref(), EmailClaim { name, is_trusted }, domains);
+        let outcome = read_email(claims, user_info.as_ref(), EmailClaim { name, is_trusted }, domains);
         ExaminedResponse { passed, claims: shown, outcome }
     }
 }

@@ -87,7 +87,7 @@ pub enum OpenedCredential {
     /// A secret, and how it is sent.
     Secret(Secret<String>, SecretTransport),
     /// A key for `private_key_jwt`.
-    Key(ClientKey),
+    Key(Box<ClientKey>),
 }
 
 impl OpenedCredential {
@@ -107,7 +107,7 @@ impl OidcProvider {
             ClientAuth::ClientSecretBasic => SecretTransport::Header,
             ClientAuth::ClientSecretPost => SecretTransport::Body,
             ClientAuth::PrivateKeyJwt => {
-                return Ok(OpenedCredential::Key(self.client_key(&self.keys.active, seal)?));
+                return Ok(OpenedCredential::Key(Box::new(self.client_key(&self.keys.active, seal)?)));
             }
         };
         let secret = self.client_secret.as_ref().ok_or(KeyError("used: there is no client secret"))?;

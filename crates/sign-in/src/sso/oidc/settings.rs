@@ -139,9 +139,7 @@ impl OidcSettings {
             Some(algorithms) if algorithms.is_empty() => {
                 Err(field("signingAlgorithms", "name at least one algorithm, or leave it out"))
             }
-            Some(algorithms)
-                if algorithms.iter().enumerate().any(|(at, one)| algorithms[..at].contains(one)) =>
-            {
+            Some(algorithms) if algorithms.iter().collect::<BTreeSet<_>>().len() < algorithms.len() => {
                 Err(field("signingAlgorithms", "name each algorithm once"))
             }
             _ => Ok(()),
