@@ -25,7 +25,9 @@ function sentence(status, body, retryAfter) {
   if (status === 0) return "The server cannot be reached. Check your connection and try again.";
   if (status === 429) return `Too many attempts. Try again in ${wait(Number(retryAfter) || 60)}.`;
   const text = (body.error ?? "Something went wrong").replace(PATH, "");
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
+  // A domain name and a URL keep their case.
+  const first = /^[a-z]+(?!:\/\/|[\w.-])/.test(text) ? text.charAt(0).toUpperCase() : text.charAt(0);
+  return `${first}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
 }
 
 /** Sends a request and returns the response. Throws a `Refusal`. */
