@@ -2,11 +2,13 @@
 
 mod oidc;
 mod saml;
+mod view;
 
 use actix_web::{HttpResponse, get};
 use askama::Template;
 use saml_sp::{Protocol, ProviderId};
 
+pub(crate) use self::view::PATH;
 use super::frame::{Administrator, EmbeddedAnswer, PageFrame, draw};
 use crate::api::{
     Answer, Call,
@@ -15,33 +17,11 @@ use crate::api::{
 };
 use gate::{errors::Problem, permissions::AdministerInPerson, shape::AreaProblem};
 
-pub(crate) const PATH: &str = "/settings/sso";
-
 /// The list of SSO connections.
 #[derive(Template)]
 #[template(path = "sso.html")]
 struct List<'a> {
     shell: PageFrame<'a>,
-}
-
-/// The pages of an SSO connection.
-enum View {
-    /// Its state, and its connection tests.
-    Overview,
-    /// Instructions for the identity provider's side.
-    Setup,
-    /// Its settings.
-    Settings,
-}
-
-impl View {
-    fn of(call: &Call<AdministerInPerson>) -> Self {
-        match query(&call.request, "view").as_deref() {
-            Some("settings") => Self::Settings,
-            Some("setup") => Self::Setup,
-            _ => Self::Overview,
-        }
-    }
 }
 
 /// Renders the SSO pages: the list, `?new=saml` and `?new=oidc`, `?provider=…` (with `&test=try_…` for the report of a
@@ -75,10 +55,4 @@ async fn draw_list(call: &Call<AdministerInPerson>) -> Answer {
     ];
     let shell = administrator.shell(&call.site, "Single sign-on", "sso.js", PATH);
     draw(&List { shell: shell.embed(answers) })
-}
-
-/// Returns the URL of the organization's sign-in page.
-fn sign_in_url(call: &Call<AdministerInPerson>, administrator: &Administrator) -> String {
-    let base_url = call.site.pipeline.base_url.trim_end_matches('/');
-    format!("{base_url}/auth/login?tenant={}", administrator.tenant.slug)
 }

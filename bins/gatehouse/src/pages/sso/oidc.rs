@@ -7,7 +7,7 @@ use sign_in::sso::oidc::RelyingParty;
 use store::Tx;
 
 use super::super::frame::{Administrator, EmbeddedAnswer, PageFrame, draw};
-use super::{PATH, View, sign_in_url};
+use super::view::{PATH, View, sign_in_url};
 use crate::api::{
     Answer, Call,
     settings::oidc_providers::{oidc_found, views::OidcProviderView},

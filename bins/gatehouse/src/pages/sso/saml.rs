@@ -6,7 +6,7 @@ use saml_sp::{ProviderId, ServiceProvider};
 use store::Tx;
 
 use super::super::frame::{Administrator, EmbeddedAnswer, PageFrame, draw};
-use super::{PATH, View, sign_in_url};
+use super::view::{PATH, View, sign_in_url};
 use crate::api::{Answer, Call, ProviderView, settings::saml_providers::found};
 use gate::permissions::AdministerInPerson;
 

@@ -10,7 +10,7 @@ use kernel::{Env, SystemEnv};
 use store::testing::Kind;
 
 use super::{Block, blocks, pages, root};
-use crate::support::{Process, ending_in, idp_metadata};
+use crate::support::{OpenIdProvider, Process, ending_in, idp_metadata};
 
 /// Blocks that do not run say so in a comment in front of them, with the reason.
 const NOT_RUN: &str = "not run: ";
@@ -18,6 +18,8 @@ const NOT_RUN: &str = "not run: ";
 const PASSWORD: &str = "ten lanterns over Reading";
 /// Where the pages say that the server is.
 const SERVER: &str = "https://gatehouse.example.com";
+/// Where the pages say that the OpenID provider is.
+const OKTA: &str = "https://example.okta.com";
 /// Serves in the background, as a second terminal would, until the page ends.
 const SERVE: &str = r#"
 gatehouse() {
@@ -58,6 +60,13 @@ fn try_page(path: &Path) -> Result<String, String> {
         &[("GATEHOUSE_PASSWORD_COST", "64,1,1"), ("GATEHOUSE_MAX_IN_FLIGHT", "64")],
     );
     process.set("GATEHOUSE_BIND", &format!("127.0.0.1:{port}"));
+    if script.contains("gatehouse oidc add") {
+        // The provider of the page is on this machine.
+        script = script.replace(OKTA, &OpenIdProvider::shared().issuer);
+        process.set("GATEHOUSE_WEBHOOKS_CA_FILE", OpenIdProvider::trusted().1);
+        process.set("GATEHOUSE_WEBHOOKS_ALLOW_CIDRS", "127.0.0.0/8");
+        std::fs::write(process.path().join("secret.txt"), "a secret\n").unwrap();
+    }
     let serves = script.contains("gatehouse serve");
     let creates = |what: &str| script.contains(&format!("gatehouse {what} create"));
     if !creates("tenant") {
