@@ -6,9 +6,11 @@ import json, os, pathlib, sys
 from client import Calls, functions, generate, until
 from proofs import Passkey, code, metadata
 
-# Parts of answers that need a sign-in through an identity provider or mail, and one of an answer's second media type,
-# which the tool does not read.
-NOT_READ = {"Accepted", "SamlAttribute", "SamlNameId", "SamlSubject", "SamlTestUser", "ShownCheckpoint"}
+# Parts of answers that need a sign-in through an identity provider, an OpenID provider or mail, and one of an answer's
+# second media type, which the tool does not read.
+NOT_READ = {"Accepted", "JsonWebKeySet", "OidcMetadataState", "OidcProvider", "OidcProviderMetadata", "OidcRelyingParty",
+            "OidcTest", "OidcTestBegun", "OidcTestCheck", "SamlAttribute", "SamlNameId", "SamlSubject", "SamlTestUser",
+            "ShownCheckpoint"}
 ENTERPRISE = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User"
 
 base, (description, recorded, folder) = sys.argv[1], map(pathlib.Path, sys.argv[2:])
