@@ -1,6 +1,11 @@
 //! Composes the server: the request pipeline, the routes, and the background workers.
 
-use std::{io, net::SocketAddr, sync::Arc, time::Duration};
+use std::{
+    io,
+    net::SocketAddr,
+    sync::{Arc, LazyLock},
+    time::Duration,
+};
 
 use actix_web::{
     dev::ServerHandle,
@@ -252,6 +257,9 @@ impl BackgroundJobs {
     }
 }
 
+/// The API description and the event catalog, which are the same for every server of the process.
+static DOCUMENTS: LazyLock<Documents> = LazyLock::new(|| Documents::new(document()));
+
 /// Composes the shared state of the routes.
 fn site(
     settings: &Settings,
@@ -261,7 +269,7 @@ fn site(
     limit: usize,
     makers: Arc<TrustAnchors>,
 ) -> io::Result<Site> {
-    let documents = Documents::new(document());
+    let documents: &'static Documents = &DOCUMENTS;
     meter::build(documents.spec_version());
     Ok(Site {
         webhooks: Webhooks::new(&settings.webhooks).map_err(io::Error::other)?,
@@ -271,7 +279,7 @@ fn site(
         makers,
         dns: saml_sp::DnsTxt::new(settings.dns_servers.clone()),
         saml: Saml::new(settings.return_origins.clone()),
-        pipeline: web::Data::new(pipeline(settings, base_url, keys, watched, limit, &documents)?),
+        pipeline: web::Data::new(pipeline(settings, base_url, keys, watched, limit, documents)?),
         documents,
     })
 }

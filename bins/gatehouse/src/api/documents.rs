@@ -1,4 +1,4 @@
-//! The API description and the event catalog, built once at startup.
+//! The API description and the event catalog, built once per process.
 
 use std::{collections::HashMap, sync::OnceLock};
 

@@ -26,7 +26,7 @@ pub(crate) struct Site {
     /// Trust anchors for the attestation of authenticator models.
     pub(crate) makers: Arc<TrustAnchors>,
     pub(crate) dns: saml_sp::DnsTxt,
-    pub(crate) documents: Documents,
+    pub(crate) documents: &'static Documents,
 }
 
 impl Site {
