@@ -53,6 +53,8 @@ gate::metrics! {
         "Sign-in requests sent to OpenID providers.";
     pub(crate) OIDC_ANSWERED: Counter = "gatehouse_oidc_responses_total",
         "Redirects of OpenID providers, by outcome: SIGNED_IN, MFA_OWED, TESTED, the check that failed, or FAILED without a check.";
+    pub(crate) OIDC_LOGOUTS: Counter = "gatehouse_oidc_logouts_total",
+        "Logout tokens of OpenID providers, by outcome: ended or refused.";
     OIDC_DURATION: Histogram = "gatehouse_oidc_examination_duration_seconds",
         "Time to validate an ID token in seconds.";
     pub(crate) OIDC_READ: Counter = "gatehouse_oidc_metadata_reads_total",
@@ -147,6 +149,11 @@ pub(crate) fn oidc_answered(outcome: &'static str) {
 /// Counts a refresh of an OpenID provider's metadata by outcome.
 pub(crate) fn oidc_read(outcome: &'static str) {
     counter!(OIDC_READ, "outcome" => outcome).increment(1);
+}
+
+/// Counts a logout token by outcome.
+pub(crate) fn oidc_logout(outcome: &'static str) {
+    counter!(OIDC_LOGOUTS, "outcome" => outcome).increment(1);
 }
 
 /// Records the time to validate an ID token.

@@ -8,8 +8,8 @@ use webhooks::Outcome;
 use crate::{
     api::saml,
     area_metrics::{
-        self, ATTEMPTS, ATTESTATION, OIDC_ANSWERED, OIDC_BEGUN, OIDC_READ, QUEUE_FAILED, SAML_ANSWERED,
-        SAML_BEGUN, SAML_READ, SEALED, SEALING_FAILED, UNSIGNED,
+        self, ATTEMPTS, ATTESTATION, OIDC_ANSWERED, OIDC_BEGUN, OIDC_LOGOUTS, OIDC_READ, QUEUE_FAILED,
+        SAML_ANSWERED, SAML_BEGUN, SAML_READ, SEALED, SEALING_FAILED, UNSIGNED,
     },
 };
 
@@ -31,6 +31,7 @@ pub fn known_counters() -> Vec<KnownCounter> {
         KnownCounter::labelled(SAML_READ, "outcome", saml::READINGS.to_vec()),
         KnownCounter::plain(OIDC_BEGUN),
         KnownCounter::labelled(OIDC_ANSWERED, "outcome", oidc_outcomes),
+        KnownCounter::labelled(OIDC_LOGOUTS, "outcome", vec!["ended", "refused"]),
         KnownCounter::labelled(OIDC_READ, "outcome", saml::READINGS.to_vec()),
     ]);
     counters

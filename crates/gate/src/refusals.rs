@@ -265,6 +265,7 @@ mod tests {
             "ACCOUNT_STEPUP_REFUSED",
             "ACCOUNT_SAML_SIGN_IN_REFUSED",
             "ACCOUNT_OIDC_SIGN_IN_REFUSED",
+            "ACCOUNT_OIDC_LOGOUT_REFUSED",
             "ACCOUNT_NETWORK_POLICY_BLOCKED",
             "ACCOUNT_ATTESTATION_POLICY_BLOCKED",
         ] {

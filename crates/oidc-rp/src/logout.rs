@@ -1,7 +1,7 @@
 //! Logout: tokens with which a provider ends sessions (Back-Channel Logout 1.0), and the redirect that ends the session at
 //! the provider (RP-Initiated Logout 1.0).
 
-use kernel::Timestamp;
+use kernel::{Secret, Timestamp};
 use serde_json::{Map, Value};
 
 use crate::{
@@ -41,13 +41,15 @@ pub enum EndedSessions<'t> {
     Subject(&'t str),
 }
 
-/// A valid logout token. Remember its ID until it expires, so that it counts once.
+/// A valid logout token. Remember its ID, so that it is consumed once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogoutToken {
     /// Unique ID of the token (`jti`).
     pub id: String,
     /// When the token expires, at most 24 hours from now.
     pub expires_at: Timestamp,
+    /// Until when the ID must be remembered: longer than the token is accepted.
+    pub remember_until: Timestamp,
     subject: Option<String>,
     session: Option<String>,
 }
@@ -66,9 +68,11 @@ impl LogoutToken {
 
     fn read(all: &Map<String, Value>) -> Result<(Self, LogoutClaims), Refusal> {
         let claims = Reader(all);
+        let expires_at = claims.required("exp", Reader::time)?;
         let token = Self {
             id: claims.required("jti", Reader::text)?,
-            expires_at: claims.required("exp", Reader::time)?,
+            expires_at,
+            remember_until: expires_at.plus_millis(2 * SKEW_MILLIS),
             subject: claims.text("sub")?,
             session: claims.text("sid")?,
         };
@@ -135,18 +139,21 @@ fn check(members: &Map<String, Value>, expected: &ExpectedLogout<'_>) -> Result<
 }
 
 /// Returns the URL that ends the user's session at the provider and then redirects to `return_to`, which must be registered
-/// at the provider. `None` if the provider has no such endpoint.
+/// at the provider. `id_token` is that of the sign-in; without it, providers ask the user. `None` if the provider has no such
+/// endpoint.
 pub fn end_session_url(
     provider: &ProviderMetadata,
     client_id: &str,
     return_to: &str,
-    state: &str,
+    id_token: Option<&Secret<String>>,
 ) -> Result<Option<String>, DiscoveryError> {
     let Some(address) = &provider.end_session_endpoint else { return Ok(None) };
     let mut url = endpoint("end_session_endpoint", address)?;
     url.query_pairs_mut()
         .append_pair("client_id", client_id)
-        .append_pair("post_logout_redirect_uri", return_to)
-        .append_pair("state", state);
+        .append_pair("post_logout_redirect_uri", return_to);
+    if let Some(id_token) = id_token {
+        url.query_pairs_mut().append_pair("id_token_hint", id_token.expose());
+    }
     Ok(Some(url.into()))
 }

@@ -118,6 +118,8 @@ checks! {
         ClaimMalformed "CLAIM_MALFORMED",
         /// The token is not a logout token.
         NotALogout "NOT_A_LOGOUT_TOKEN",
+        /// The logout token was used before.
+        LogoutUsed "LOGOUT_TOKEN_ALREADY_USED",
     }
     /// Issuer and audience.
     Addressing "ADDRESSING" {

@@ -1,7 +1,7 @@
 //! Logout tokens: valid ones, and hostile ones with the reason for which they are refused.
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests fail by panicking")]
 
-use kernel::Timestamp;
+use kernel::{Secret, Timestamp};
 use oidc_rp::{
     Algorithm, EndedSessions, ExpectedLogout, KeySet, LogoutToken, ProviderMetadata, Reason, Refusal,
     conformance::{CLIENT, ISSUER, Signer, TestProvider},
@@ -130,12 +130,13 @@ fn sessions_at_the_provider_are_ended_by_a_redirect() {
         ProviderMetadata::parse(&document.to_string(), ISSUER).unwrap()
     };
     let url = |metadata: &ProviderMetadata| {
-        end_session_url(metadata, CLIENT, "https://gatehouse.example/signed-out", "a state").unwrap()
+        let hint = Secret::new("an.id.token".to_owned());
+        end_session_url(metadata, CLIENT, "https://gatehouse.example/signed-out", Some(&hint)).unwrap()
     };
     assert_eq!(url(&metadata(Value::Null)), None);
     assert_eq!(
         url(&metadata("https://idp.example/logout?a=b".into())).unwrap(),
         "https://idp.example/logout?a=b&client_id=gatehouse-client&post_logout_redirect_uri=\
-         https%3A%2F%2Fgatehouse.example%2Fsigned-out&state=a+state"
+         https%3A%2F%2Fgatehouse.example%2Fsigned-out&id_token_hint=an.id.token"
     );
 }

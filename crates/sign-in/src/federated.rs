@@ -13,6 +13,7 @@ use crate::{
     first_factor::{self, AvailableFactors},
     network,
     outcome::Outcome,
+    provider_session::ProviderSession,
     session,
     state::{State, Step, check_mode, next},
     store::Storage,
@@ -20,16 +21,17 @@ use crate::{
 };
 
 /// Continues for a user whom an identity provider has authenticated. The caller has locked the account in this unit
-/// of work. `not_after` is when the provider ends the session.
+/// of work. `at_provider` is the session at the provider, if the provider can end it, and `not_after` when it ends.
 pub(crate) async fn with_identity_provider<S: Storage>(
     ctx: &Ctx,
     store: &mut S,
     verifiers: &Verifiers<'_>,
     account: Account,
-    not_after: Option<Timestamp>,
+    (at_provider, not_after): (Option<ProviderSession>, Option<Timestamp>),
     device: &Device,
 ) -> Result<Audited<Outcome>, Error> {
-    let progress = Progress { not_after, ..Progress::begun_with(vec![Method::Sso]) };
+    let progress =
+        Progress { not_after, provider_session: at_provider, ..Progress::begun_with(vec![Method::Sso]) };
     let step = (State::Anonymous, Step::IdentityProvider);
     first_factor::after(ctx, store, verifiers, account, progress, step, device).await
 }

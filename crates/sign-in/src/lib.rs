@@ -57,6 +57,7 @@ pub mod passkey_enrolment;
 pub mod password;
 pub mod pats;
 mod policy;
+mod provider_session;
 pub mod recovery_codes;
 mod refusal;
 mod rehearsal;
@@ -84,6 +85,7 @@ pub use self::{
     passkey::{PasskeyChallenge, PasskeyProof, with_passkey},
     password::with_password,
     policy::{change_network_policy, change_policy, check_policy},
+    provider_session::{EndedAtProvider, ProviderSession, ProviderSessionStore},
     refusal::Refusal,
     rehearsal::{Rehearsal, Rehearsed, Way, rehearse},
     second_factor::{SecondFactor, continue_session, find_ticket, resume, with_second_factor},

@@ -10,13 +10,14 @@ use credentials::{
 use directory::{Link, LinkStore, MemoryPeople, PeopleQuery, PeopleStore, Person, Role};
 use kernel::{StoreResult, TenantId, Timestamp, UserId};
 use netpolicy::{NetworkPolicyStore, Rule, RuleId, Settings};
+use saml_sp::ProviderId;
 use sessions::{MemorySessions, Session, SessionId, SessionStore};
 use tokens::{
     MemoryPats, PatStore,
     pat::{Pat, PatId},
 };
 
-use crate::AdministratorStore;
+use crate::{AdministratorStore, provider_session::ProviderSession};
 
 /// Implements all of [`Storage`](crate::Storage) and [`SsoStorage`](crate::sso::SsoStorage) in memory. A unit of work
 /// that fails is rolled back to a clone, except for the data of SSO connections, which clones share.
@@ -28,6 +29,8 @@ pub struct MemoryStore {
     network: netpolicy::MemoryStore,
     pats: MemoryPats,
     sso: saml_sp::memory::MemoryStore,
+    at_providers: Vec<(SessionId, ProviderSession)>,
+    ended_at_providers: Vec<(ProviderId, [u8; 32])>,
 }
 
 impl MemoryStore {
@@ -40,6 +43,8 @@ impl MemoryStore {
             network: netpolicy::MemoryStore::default(),
             pats: MemoryPats::default(),
             sso: saml_sp::memory::MemoryStore::new(tenant),
+            at_providers: Vec::new(),
+            ended_at_providers: Vec::new(),
         }
     }
 }
@@ -272,6 +277,9 @@ impl SessionStore for MemoryStore {
     }
 
     async fn rename_session(&mut self, id: &SessionId, new: &SessionId, at: Timestamp) -> StoreResult<()> {
+        for (session, _) in self.at_providers.iter_mut().filter(|(session, _)| session == id) {
+            session.clone_from(new);
+        }
         self.sessions.rename_session(id, new, at).await
     }
 

@@ -12,6 +12,7 @@ use crate::{
     error::Error,
     events,
     outcome::Outcome,
+    provider_session::ProviderSession,
     state::State,
     store::Storage,
     ticket::{self, Progress},
@@ -115,13 +116,18 @@ async fn begin<S: Storage>(
     state: State,
     device: &Device,
 ) -> Result<(Session, Vec<Event>), Error> {
+    if let Some(ProviderSession { provider, session: Some(session), .. }) = &progress.provider_session
+        && store.has_ended(provider, session).await?
+    {
+        return Err(Error::SessionRevoked);
+    }
     let new = NewSession {
         user: person.id.clone(),
         device_label: device.label.clone(),
         location: device.location.clone(),
         standing: standing(state),
         grace: (state == State::Grace).then_some(GraceKind::Recovery),
-        methods: progress.methods,
+        methods: progress.methods.clone(),
         signed_in_at: None,
         foreign: None,
         not_after: progress.not_after,
@@ -129,6 +135,9 @@ async fn begin<S: Storage>(
     let opened = sessions::open(ctx, store, new).await?;
     let session =
         opened.ok_or_else(|| Error::internal("the token of the new session belongs to another session"))?;
+    if let Some(at_provider) = &progress.provider_session {
+        store.set_provider_session(&session.id, at_provider).await?;
+    }
     let started = started(&session);
     Ok((session, vec![started]))
 }

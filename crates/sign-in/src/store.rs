@@ -6,6 +6,8 @@ use netpolicy::NetworkPolicyStore;
 use sessions::SessionStore;
 use tokens::PatStore;
 
+use crate::provider_session::ProviderSessionStore;
+
 /// The storage of one tenant in one unit of work. Every type with these traits implements it.
 pub trait Storage:
     PeopleStore
@@ -16,6 +18,7 @@ pub trait Storage:
     + SessionStore
     + NetworkPolicyStore
     + PatStore
+    + ProviderSessionStore
 {
 }
 
@@ -28,5 +31,6 @@ impl<S> Storage for S where
         + SessionStore
         + NetworkPolicyStore
         + PatStore
+        + ProviderSessionStore
 {
 }

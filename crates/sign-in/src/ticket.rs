@@ -7,7 +7,7 @@ use serde_json::Value;
 use sessions::{Method, SessionId};
 use tokens::{RawToken, TokenKind};
 
-use crate::error::Error;
+use crate::{error::Error, provider_session::ProviderSession};
 
 /// The text of a ticket. Only the client keeps it.
 pub struct TicketText(pub String);
@@ -24,6 +24,9 @@ pub struct Progress {
     /// When the session ends at the latest, as set by the identity provider.
     #[serde(default)]
     pub not_after: Option<Timestamp>,
+    /// The session at the identity provider.
+    #[serde(default)]
+    pub provider_session: Option<ProviderSession>,
     /// Whether the sign-in began with a link. Its notices wait for another sign-in, because the link may be in other
     /// hands.
     #[serde(default)]

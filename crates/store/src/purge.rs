@@ -29,6 +29,21 @@ const EXPIRING: [(&str, &str, i64); 7] = [
     ("scim_refusals", "last_at", 30 * 24 * HOUR),
 ];
 
+/// How long the ID token of a session is kept after its last use: as long as a session may be idle, in milliseconds.
+const HINT_KEPT: i64 = 31 * 24 * HOUR;
+
+/// The statement that removes the ID tokens of sessions that were last used before a time.
+macro_rules! purge_hints {
+    ($before:expr) => {
+        Prepared(
+            sql_query(
+                "UPDATE sessions SET logout_hint = NULL WHERE logout_hint IS NOT NULL AND last_seen_at < $1",
+            )
+            .bind::<sql_types::Timestamp, _>($before),
+        )
+    };
+}
+
 /// The statement that deletes the rows of a table before a time.
 macro_rules! purge {
     ($table:expr, $column:expr, $before:expr) => {
@@ -40,19 +55,33 @@ macro_rules! purge {
 }
 
 impl Tx {
-    /// Purges expired rows of all tenants: attempts, used challenges, tickets, step-up challenges and tokens, links, and
-    /// refused SCIM requests.
+    /// Purges expired rows of all tenants: attempts, used challenges, tickets, step-up challenges and tokens, links,
+    /// refused SCIM requests, and ID tokens of unused sessions.
     pub async fn purge_expired(&mut self, now: Timestamp) -> StoreResult<()> {
         for (table, column, kept) in EXPIRING {
             let before = now.plus_millis(-kept).naive();
             let purge = purge!(table, column, before);
             change_unaudited!(self, Unaudited::LookedAfter, c => purge.execute(c).await)?;
         }
+        let purge = purge_hints!(now.plus_millis(-HINT_KEPT).naive());
+        change_unaudited!(self, Unaudited::LookedAfter, c => purge.execute(c).await)?;
         Ok(())
     }
 }
 
 impl Across {
+    /// Removes the ID tokens of unused sessions of a distributed database, as far as its nodes answer.
+    async fn purge_hints_on_shards(&mut self, before: NaiveDateTime) -> StoreResult<()> {
+        unaudited(Unaudited::LookedAfter);
+        let purge = format!(
+            "WITH purged AS (UPDATE %1$s SET logout_hint = NULL \
+             WHERE logout_hint IS NOT NULL AND last_seen_at < '{before}' RETURNING 1) \
+             SELECT json_build_array(count(*))::text FROM purged"
+        );
+        let _counts: Vec<u64> = self.on_shards("sessions", &purge).await?;
+        Ok(())
+    }
+
     /// Purges the expired rows of one table of a distributed database, as far as its nodes answer. A deletion that is lost
     /// while a shard moves is repeated by the next purge.
     async fn purge_on_shards(&mut self, table: &str, column: &str, before: NaiveDateTime) -> StoreResult<()> {
@@ -81,7 +110,9 @@ impl Store {
                 let purge = async |across: &mut Across| across.purge_on_shards(table, column, before).await;
                 done = done.and(self.across(purge).await);
             }
-            return done;
+            let before = now.plus_millis(-HINT_KEPT).naive();
+            let purge = async |across: &mut Across| across.purge_hints_on_shards(before).await;
+            return done.and(self.across(purge).await);
         }
         let nobody = TenantId::new(&**env);
         let ctx = Ctx::new(Arc::clone(env), nobody, Actor::system("tidy"));

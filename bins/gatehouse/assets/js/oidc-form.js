@@ -81,6 +81,7 @@ export function body() {
     requiredClaims: requiredClaims(),
     trustEmailClaim: fields.trustEmailClaim.checked,
     useUserInfo: fields.useUserInfo.checked,
+    signOutAtProvider: fields.signOutAtProvider.checked,
     ...optional(),
   };
 }
@@ -95,7 +96,7 @@ export function explained(error, wanted) {
 
 /** Returns whether a setting under Advanced differs from its default. */
 const isAdvanced = (provider) =>
-  Boolean(provider.prompt || provider.clientAssertionAudience || provider.trustEmailClaim || provider.useUserInfo)
+  Boolean(provider.prompt || provider.clientAssertionAudience || provider.trustEmailClaim || provider.useUserInfo || provider.signOutAtProvider)
   || provider.maxAge !== undefined
   || (provider.emailClaim ?? DEFAULT_CLAIM) !== DEFAULT_CLAIM
   || [provider.acrValues, Object.keys(provider.requiredClaims ?? {}), provider.signingAlgorithms].some((values) => values?.length > 0);
@@ -116,6 +117,7 @@ export function fill(provider) {
   for (const [name, text] of Object.entries(texts)) fields[name].value = text;
   fields.trustEmailClaim.checked = provider.trustEmailClaim;
   fields.useUserInfo.checked = provider.useUserInfo;
+  fields.signOutAtProvider.checked = provider.signOutAtProvider;
   for (const box of $$("[name=signingAlgorithms]", form)) box.checked = signingAlgorithms.includes(box.value);
   $("[data-jwks]", form).textContent = provider.relyingParty.jwksUri;
   $("details", form).open = isAdvanced(provider);

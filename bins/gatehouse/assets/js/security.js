@@ -67,8 +67,8 @@ onSend("change-password", async (fields, form) => {
 
 onAct("end-session", async (button) => {
   let out;
-  await doing(async () => { out = (await ask("DELETE", `/api/me/sessions/${of(button).id}`)).signOut; });
-  if (out) return location.assign("/auth/login?reason=SIGNED_OUT");
+  await doing(async () => { out = await ask("DELETE", `/api/me/sessions/${of(button).id}`); });
+  if (out.signOut) return location.assign(out.logoutUrl ?? "/auth/login?reason=SIGNED_OUT");
   await refresh();
   say("Session ended.");
 });

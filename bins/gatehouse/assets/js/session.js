@@ -95,9 +95,9 @@ export function keepAlive() {
 }
 
 onAct("sign-out", async () => {
-  await mine("POST", "/api/auth/sign-out");
+  const { logoutUrl } = await mine("POST", "/api/auth/sign-out");
   discardUnsaved();
-  location.assign("/auth/login?reason=SIGNED_OUT");
+  location.assign(logoutUrl ?? "/auth/login?reason=SIGNED_OUT");
   // Last, because it throws where the browser stores nothing.
   localStorage.removeItem("gatehouse.organizations");
 });

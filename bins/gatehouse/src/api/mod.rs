@@ -9,6 +9,7 @@ mod me;
 pub(crate) mod oidc;
 pub(crate) mod openapi;
 mod people;
+mod provider_session;
 pub(crate) mod query;
 pub(crate) mod saml;
 mod scim;
@@ -25,6 +26,7 @@ pub(crate) use self::{
 };
 pub(crate) use self::{
     call::{Answer, Call},
+    provider_session::AtProvider,
     site::Site,
 };
 pub use self::{documents::events, openapi::document};

@@ -61,6 +61,7 @@ fn complete(document: &mut Value) {
         ("/components/schemas/PatBody/properties/scopes/uniqueItems", json!(true)),
         ("/components/schemas/MfaPolicy/properties/acceptedFactors/uniqueItems", json!(true)),
         ("/components/schemas/PatPolicy/properties/allowedScopes/uniqueItems", json!(true)),
+        ("/components/schemas/OidcProviderBody/properties/signingAlgorithms/uniqueItems", json!(true)),
     ];
     for (pointer, value) in components {
         description::put(document, pointer, value);

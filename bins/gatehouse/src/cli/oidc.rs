@@ -73,6 +73,7 @@ pub(crate) enum Command {
 
 /// The settings of a new connection.
 #[derive(Args)]
+#[expect(clippy::struct_excessive_bools, reason = "options that do not depend on each other")]
 pub(crate) struct Add {
     /// Slug of the tenant
     #[arg(long)]
@@ -122,6 +123,9 @@ pub(crate) struct Add {
     /// Read claims from the UserInfo endpoint too
     #[arg(long)]
     use_user_info: bool,
+    /// Sign users out at the provider too when they sign out
+    #[arg(long)]
+    sign_out_at_provider: bool,
 }
 
 /// Methods of client authentication.
@@ -189,6 +193,7 @@ impl Add {
             email_claim: self.email_claim,
             trust_email_claim: self.trust_email_claim,
             use_user_info: self.use_user_info,
+            sign_out_at_provider: self.sign_out_at_provider,
             signing_algorithms: None,
         };
         let (name, email_domains, issuer) = (self.name, self.email_domains, self.issuer);
@@ -269,12 +274,27 @@ impl OidcOperator {
             .office
             .write(&tenant.id, async move |ctx: &Ctx, tx: &mut Tx| oidc::create(ctx, tx, new).await);
         let made = write.await?;
-        let RelyingParty { redirect_uri, jwks_uri, .. } = self.relying_party(&made.id);
+        let ours = self.relying_party(&made.id);
         let lines = format!(
-            "Added {}. Enter these values at the provider:\nRedirect URI  {redirect_uri}\nKey set       {jwks_uri} (private_key_jwt only)",
-            made.id
+            "Added {}. Enter these values at the provider:\n\
+             Redirect URI              {}\n\
+             Back-channel logout URI   {}\n\
+             Post-logout redirect URI  {}\n\
+             Key set                   {} (private_key_jwt only)",
+            made.id,
+            ours.redirect_uri,
+            ours.backchannel_logout_uri,
+            ours.post_logout_redirect_uri,
+            ours.jwks_uri
         );
-        Ok(Report::new(json!({ "id": made.id, "redirectUri": redirect_uri, "jwksUri": jwks_uri }), lines))
+        let report = json!({
+            "id": made.id,
+            "redirectUri": ours.redirect_uri,
+            "jwksUri": ours.jwks_uri,
+            "backchannelLogoutUri": ours.backchannel_logout_uri,
+            "postLogoutRedirectUri": ours.post_logout_redirect_uri,
+        });
+        Ok(Report::new(report, lines))
     }
 
     async fn list(&self, tenant: &str) -> Result<Report> {

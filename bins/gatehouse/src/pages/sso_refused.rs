@@ -59,6 +59,11 @@ fn words(code: &str) -> RefusalText {
              through its VPN.",
             Some("If you need access from here, ask {} to allow your network, and give them this code."),
         ),
+        "SESSION_REVOKED" => (
+            "You are signed out",
+            "Your organization's identity provider ended your session during the sign-in. Sign in again.",
+            None,
+        ),
         "RATE_LIMITED" => (
             "Too many attempts",
             "There were too many sign-in attempts from your network. Wait a few minutes, then try again.",

@@ -84,6 +84,7 @@ fn all() -> Catalog {
         .with::<oidc::OidcProviderKeyRotated>()
         .with::<oidc::OidcProviderTested>()
         .with::<oidc::OidcSignInRefused>()
+        .with::<oidc::OidcLogoutRefused>()
         .with::<oidc::OidcSubjectPinned>()
         .with::<oidc::OidcSubjectUnpinned>()
         .with::<saml::DomainVerified>()

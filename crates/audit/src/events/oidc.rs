@@ -54,6 +54,18 @@ events! {
         #[serde(skip_serializing_if = "Option::is_none")]
         suppressed: Option<u64> = None,
     }
+    /// A logout token of an OpenID provider was refused. No session was revoked.
+    OidcLogoutRefused = "ACCOUNT_OIDC_LOGOUT_REFUSED" (OIDC_PROVIDER, BY_PROVIDER) {
+        /// Which check failed: `STRUCTURE`, `SIGNATURE`, `CLAIMS`, `ADDRESSING` or `VALIDITY`.
+        step: String = "SIGNATURE".into(),
+        /// Reason code of the failure.
+        reason: String = "KEY_UNKNOWN".into(),
+        /// Actual and expected value.
+        detail: String = "the key set has no key \"second\"".into(),
+        /// Only in a summary: number of similar refusals of the last 10 seconds that have no entry.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        suppressed: Option<u64> = None,
+    }
     /// A user signed in through an OpenID provider for the first time. Other subjects of the user are refused from now on.
     OidcSubjectPinned = "ACCOUNT_OIDC_SUBJECT_PINNED" (USER, BY_PROVIDER) {
         /// `oidc_…`

@@ -40,7 +40,7 @@ events! {
     SessionRevoked = "ACCOUNT_SESSION_REVOKED" (SESSION, BY_USER) {
         /// ID of the user.
         user: String = "usr_01jz2222222222222222222222".into(),
-        /// `REVOKED` in the list of sessions, `SIGNED_OUT`, or `REPLACED` by a new sign-in in the same browser.
+        /// `REVOKED` in the list of sessions, `SIGNED_OUT`, `REPLACED` by a new sign-in in the same browser, or `IDENTITY_PROVIDER`: the identity provider ended its session.
         why: &'static str = "REVOKED",
     }
     /// All sessions of a user were revoked, except possibly the current one.

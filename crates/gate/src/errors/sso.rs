@@ -66,6 +66,14 @@ impl From<&oidc_rp::Refusal> for Problem {
     }
 }
 
+impl Problem {
+    /// Returns the refusal of a logout token.
+    pub fn logout_refused() -> Self {
+        let problem = "the logout token was refused. The audit log shows administrators the reason";
+        Self::new(Code::OidcLogoutRefused, problem)
+    }
+}
+
 fn not_provisioned() -> Problem {
     let problem = "no user of this tenant has this address. Ask an administrator for an invitation";
     Problem::new(Code::NotProvisioned, problem)

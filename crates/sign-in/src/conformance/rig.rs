@@ -359,7 +359,7 @@ impl<B: Bench> Rig<B> {
         let work = async move |ctx: &Ctx, store: &mut B::Store| {
             let verifiers = Verifiers { passkeys: Some(&passkeys), totp: &PlainKeys };
             let account = lock_account(store, &user).await?;
-            with_identity_provider(ctx, store, &verifiers, account, None, &device()).await
+            with_identity_provider(ctx, store, &verifiers, account, (None, None), &device()).await
         };
         let outcome = self.run(work).await?;
         Ok(self.remember(outcome, None))

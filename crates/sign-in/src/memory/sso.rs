@@ -7,8 +7,10 @@ use saml_sp::{
     EmailDomain, PinnedSubject, Provider, ProviderId, ProviderStore, Request, RequestId, RequestStore,
     Subject, SubjectStore, TestReport, VerifiedDomain,
 };
+use sessions::{Session, SessionId, SessionStore};
 
 use super::MemoryStore;
+use crate::provider_session::{EndedAtProvider, ProviderSession, ProviderSessionStore};
 
 #[async_trait]
 impl ProviderStore for MemoryStore {
@@ -137,5 +139,87 @@ impl ConnectionTestStore for MemoryStore {
         report: &TestReport,
     ) -> StoreResult<bool> {
         self.sso.report_connection_test(id, report).await
+    }
+}
+
+#[async_trait]
+impl ProviderSessionStore for MemoryStore {
+    async fn set_provider_session(&mut self, id: &SessionId, at: &ProviderSession) -> StoreResult<()> {
+        self.at_providers.push((id.clone(), at.clone()));
+        Ok(())
+    }
+
+    async fn provider_session(&mut self, id: &SessionId) -> StoreResult<Option<ProviderSession>> {
+        let found = self.at_providers.iter().rfind(|(session, _)| session == id);
+        Ok(found.map(|(_, at)| at.clone()))
+    }
+
+    async fn users_at_provider(
+        &mut self,
+        provider: &ProviderId,
+        ended: &EndedAtProvider,
+    ) -> StoreResult<Vec<UserId>> {
+        let mut users: Vec<_> =
+            self.at_provider(provider, ended).await?.into_iter().map(|session| session.user).collect();
+        users.sort();
+        users.dedup();
+        Ok(users)
+    }
+
+    async fn revoke_at_provider(
+        &mut self,
+        provider: &ProviderId,
+        ended: &EndedAtProvider,
+        since: Timestamp,
+        at: Timestamp,
+    ) -> StoreResult<Vec<(SessionId, UserId)>> {
+        let mut revoked = Vec::new();
+        for session in self.at_provider(provider, ended).await? {
+            if session.created_at > since && self.sessions.revoke_session(&session.id, at).await? {
+                revoked.push((session.id, session.user));
+            }
+        }
+        Ok(revoked)
+    }
+
+    async fn remember_ended(
+        &mut self,
+        provider: &ProviderId,
+        session: &[u8; 32],
+        _until: Timestamp,
+    ) -> StoreResult<()> {
+        self.ended_at_providers.push((provider.clone(), *session));
+        Ok(())
+    }
+
+    async fn has_ended(&mut self, provider: &ProviderId, session: &[u8; 32]) -> StoreResult<bool> {
+        Ok(self.ended_at_providers.iter().any(|(of, ended)| of == provider && ended == session))
+    }
+}
+
+impl MemoryStore {
+    /// Returns the sessions that a provider ends and that are not revoked.
+    async fn at_provider(
+        &mut self,
+        provider: &ProviderId,
+        ended: &EndedAtProvider,
+    ) -> StoreResult<Vec<Session>> {
+        let is_ended = |at: &ProviderSession| match ended {
+            EndedAtProvider::Session { session, subject } => {
+                at.session == Some(*session) && subject.is_none_or(|subject| subject == at.subject)
+            }
+            EndedAtProvider::Subject(subject) => at.subject == *subject,
+        };
+        let mut found = Vec::new();
+        for (id, at) in &self.at_providers {
+            if at.provider == *provider
+                && is_ended(at)
+                && let Some(session) = self.sessions.session(id).await?
+                && session.revoked_at.is_none()
+            {
+                found.push(session);
+            }
+        }
+        Ok(found)
     }
 }

@@ -4,6 +4,7 @@
 mod account;
 mod connections;
 mod domains;
+mod logout;
 pub mod oidc;
 mod outcome;
 mod response;

@@ -104,7 +104,7 @@ pub async fn with_saml_response<S: SsoStorage>(
         Err(refusal) => return Ok(refused(&provider, refusal.into(), Some(&account.person))),
     };
     let not_after = claims.session_ends();
-    let continued = with_identity_provider(ctx, store, verifiers, account, not_after, device).await?;
+    let continued = with_identity_provider(ctx, store, verifiers, account, (None, not_after), device).await?;
     Ok(continued.map(|outcome| continue_at(outcome, request, relay_state.as_deref())).with(pinned))
 }
 

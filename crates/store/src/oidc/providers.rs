@@ -27,6 +27,7 @@ fn is_change(was: OidcProvider, now: &OidcProvider) -> bool {
     let refreshed = OidcProvider {
         refresh: now.refresh.clone(),
         keys_read_early_at: now.keys_read_early_at,
+        keys_read_for_logout_at: now.keys_read_for_logout_at,
         updated_at: now.updated_at,
         ..was
     };

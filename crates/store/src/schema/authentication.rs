@@ -51,6 +51,22 @@ diesel::table! {
 }
 
 diesel::table! {
+    // More columns of `sessions`: diesel supports tables of more than 16 columns only at the cost of build time.
+    #[sql_name = "sessions"]
+    provider_sessions (tenant_id, id) {
+        tenant_id -> Text,
+        id -> Text,
+        user_id -> Text,
+        created_at -> Timestamp,
+        revoked_at -> Nullable<Timestamp>,
+        provider_id -> Nullable<Text>,
+        provider_subject -> Nullable<Binary>,
+        provider_session -> Nullable<Binary>,
+        logout_hint -> Nullable<Text>,
+    }
+}
+
+diesel::table! {
     step_up_challenges (tenant_id, id) {
         tenant_id -> Text,
         id -> Text,

@@ -1,12 +1,13 @@
 //! Sessions.
 
+mod at_provider;
 pub(crate) mod row;
 
 use async_trait::async_trait;
 use audit::Unaudited;
 use chrono::NaiveDateTime;
 use credentials::{FactorStore, TicketStore};
-use diesel::prelude::*;
+use diesel::{dsl, prelude::*};
 use diesel_async::RunQueryDsl;
 use kernel::{StoreResult, Timestamp, UserId};
 use sessions::{Session, SessionId, SessionStore};
@@ -18,8 +19,15 @@ use crate::{
     db::{change, change_unaudited, lock, read},
     json::{JsonText, json_text},
     prepared::{Kept, Prepared},
-    schema::{sessions as rows, users},
+    schema::{provider_sessions as ended, sessions as rows, users},
 };
+
+/// The columns of a revoked session that change. The ID token is of no more use.
+type Revoked = (dsl::Eq<ended::revoked_at, NaiveDateTime>, dsl::Eq<ended::logout_hint, Option<String>>);
+
+fn revoked(at: Timestamp) -> Revoked {
+    (ended::revoked_at.eq(at.naive()), ended::logout_hint.eq(None))
+}
 
 #[derive(AsChangeset)]
 #[diesel(table_name = rows, treat_none_as_null = true)]
@@ -42,12 +50,12 @@ impl Tx {
         at: Timestamp,
         except: Option<&SessionId>,
     ) -> StoreResult<u64> {
-        let live = rows::table
-            .filter(rows::tenant_id.eq(self.tenant.as_str()))
-            .filter(rows::user_id.eq(user.as_str()))
-            .filter(rows::revoked_at.is_null())
-            .filter(rows::id.ne(except.map_or("", |id| id.as_str())));
-        let query = Prepared(diesel::update(live).set(rows::revoked_at.eq(at.naive())));
+        let live = ended::table
+            .filter(ended::tenant_id.eq(self.tenant.as_str()))
+            .filter(ended::user_id.eq(user.as_str()))
+            .filter(ended::revoked_at.is_null())
+            .filter(ended::id.ne(except.map_or("", |id| id.as_str())));
+        let query = Prepared(diesel::update(live).set(revoked(at)));
         let ended = change!(self, c => query.execute(c).await)?;
         Ok(ended as u64)
     }
@@ -124,8 +132,8 @@ impl SessionStore for Tx {
     }
 
     async fn revoke_session(&mut self, id: &SessionId, at: Timestamp) -> StoreResult<bool> {
-        let live = rows::table.find((self.tenant.as_str(), id.as_str())).filter(rows::revoked_at.is_null());
-        let query = Prepared(diesel::update(live).set(rows::revoked_at.eq(at.naive())));
+        let live = ended::table.find((self.tenant.as_str(), id.as_str())).filter(ended::revoked_at.is_null());
+        let query = Prepared(diesel::update(live).set(revoked(at)));
         let revoked = change!(self, c => query.execute(c).await)? == 1;
         if revoked {
             self.end_step_ups(id.as_str(), at).await?;

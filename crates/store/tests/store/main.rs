@@ -14,6 +14,7 @@ mod migrations;
 mod oidc;
 mod oidc_values;
 mod people;
+mod provider_sessions;
 mod saml;
 mod scim_refusals;
 mod sign_in;

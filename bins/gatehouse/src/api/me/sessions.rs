@@ -9,7 +9,7 @@ use store::Tx;
 use utoipa::ToSchema;
 
 use super::locked::lock;
-use crate::api::{Answer, Call, auth::Revoked};
+use crate::api::{Answer, AtProvider, Call, auth::Revoked};
 use gate::{
     access::{lifetime, user_agent},
     body::answer,
@@ -110,9 +110,13 @@ pub(crate) async fn revoke_session(call: Call<OwnAccount>) -> Answer {
     let id: SessionId = call.id()?;
     let own = &call.caller().session;
     let (is_own, user) = (own.id == id, own.user.clone());
-    let work = async move |ctx: &Ctx, tx: &mut Tx| sign_in::end_session(ctx, tx, &user, &id, "REVOKED").await;
-    call.write(work).await?;
-    let mut response = answer(&Revoked { revoked: true, sign_out: is_own.then_some(true) });
+    let work = async move |ctx: &Ctx, tx: &mut Tx| {
+        let at_provider = if is_own { AtProvider::of(tx, &id).await? } else { None };
+        let ended = sign_in::end_session(ctx, tx, &user, &id, "REVOKED").await?;
+        Ok::<_, Problem>(ended.map(|()| at_provider))
+    };
+    let logout_url = call.write(work).await?.and_then(|at_provider| at_provider.logout_url(&call.site));
+    let mut response = answer(&Revoked { revoked: true, sign_out: is_own.then_some(true), logout_url });
     if is_own {
         cookies::clear(&call.site.pipeline, &mut response);
     }

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use gate::{access::Visitor, errors::Problem};
 use kernel::{Secret, TenantId};
 use oidc_rp::{Callback, Claims, Examined, KeySet, Reason, Refusal, Step, TokenResponse, UserInfo, Verified};
-use sign_in::sso::oidc::{ExaminedResponse, Redirected, TokenCheck};
+use sign_in::sso::oidc::{ExaminedResponse, Redirected, TokenCheck, TokenKind};
 
 use tokio::time::timeout;
 
@@ -57,11 +57,15 @@ impl Exchange<'_> {
         let shown = examined.shown_claims().cloned();
         let claims = match examined.into_result() {
             Ok(claims) => claims,
-            Err(refusal) => return Ok(ExaminedResponse { passed, claims: shown, outcome: Err(refusal) }),
+            Err(refusal) => return Ok(ExaminedResponse::new(passed, shown, Err(refusal))),
         };
         let user_info = self.user_info(&received, &claims).await?;
         let check = self.check(&received);
-        Ok(check.read_email(passed, &claims, user_info))
+        let mut examined = check.read_email(passed, &claims, user_info);
+        let (provider, seal) = (&self.redirected.provider, self.site.pipeline.keys.saml());
+        let hint = provider.seal_logout_hint(&seal, &received.tokens.id_token);
+        examined.logout_hint = hint.map_err(Problem::unexpected)?;
+        Ok(examined)
     }
 
     async fn tokens(&self, code: &Secret<String>) -> Result<Result<TokenResponse, Refusal>, Problem> {
@@ -100,7 +104,8 @@ impl Exchange<'_> {
         };
         let is_unknown = |examined: &Examined| examined.refusal.as_ref().is_some_and(Refusal::may_be_new_key);
         let (site, visitor, tenant) = (self.site, self.visitor, self.tenant);
-        let issuer = TokenIssuer { site, visitor, tenant, provider: &self.redirected.provider };
+        let kind = TokenKind::IdToken;
+        let issuer = TokenIssuer { site, visitor, tenant, provider: &self.redirected.provider, kind };
         issuer.check(check, is_unknown).await
     }
 

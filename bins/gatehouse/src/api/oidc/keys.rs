@@ -3,7 +3,7 @@
 use gate::{access::Visitor, errors::Problem};
 use kernel::{Actor, Ctx, TenantId};
 use oidc_rp::KeySet;
-use sign_in::sso::oidc::{KeyRead, OidcProvider, learn_keys, reserve_key_read};
+use sign_in::sso::oidc::{KeyRead, OidcProvider, TokenKind, learn_keys, reserve_key_read};
 use store::Tx;
 
 use crate::{api::site::Site, oidc_client};
@@ -14,6 +14,7 @@ pub(super) struct TokenIssuer<'a> {
     pub(super) visitor: &'a Visitor,
     pub(super) tenant: &'a TenantId,
     pub(super) provider: &'a OidcProvider,
+    pub(super) kind: TokenKind,
 }
 
 impl TokenIssuer<'_> {
@@ -36,9 +37,10 @@ impl TokenIssuer<'_> {
 
     /// Reads the key set again, unless that was done a moment ago.
     async fn newer_keys(&self) -> Result<Option<KeySet>, Problem> {
-        let known = self.provider.clone();
-        let work =
-            async move |ctx: &Ctx, tx: &mut Tx| Ok::<_, Problem>(reserve_key_read(ctx, tx, &known).await?);
+        let (known, kind) = (self.provider.clone(), self.kind);
+        let work = async move |ctx: &Ctx, tx: &mut Tx| {
+            Ok::<_, Problem>(reserve_key_read(ctx, tx, &known, kind).await?)
+        };
         match self.visitor.write_as(self.tenant, Actor::system("oidc"), work).await? {
             KeyRead::Newer(keys) => return Ok(Some(keys)),
             KeyRead::TooEarly => return Ok(None),

@@ -19,6 +19,7 @@ UNDESCRIBED = {
     "POST /api/settings/network-policy/rules": "host bits in a range, and duplicate ranges",
     "POST /api/settings/network-policy/rules/batch": "host bits in a range, and duplicate ranges",
     "POST /api/settings/network-policy/test": "one of two fields",
+    "POST /api/settings/oidc-providers": "a provider that cannot be reached",
     "POST /api/settings/sign-in-policy/impact": "an integer with a point",
     "POST /api/settings/users/{id}/sign-in-test": "an address of version 4 or 6",
     "POST /api/settings/webhooks/{id}/replay": "two times in order",
@@ -44,6 +45,7 @@ NEVER = {
     "POST /api/settings/domains/{domain}/verify": "a DNS record",
     **{name: "an OpenID provider at a public address" for name in (
         "GET /api/oidc/{providerId}/callback", "GET /api/oidc/{providerId}/jwks", "GET /api/oidc/{providerId}/login",
+        "POST /api/oidc/{providerId}/backchannel-logout",
         "POST /api/settings/oidc-providers", "GET /api/settings/oidc-providers/{id}",
         "PUT /api/settings/oidc-providers/{id}", "DELETE /api/settings/oidc-providers/{id}",
         "POST /api/settings/oidc-providers/{id}/refresh", "POST /api/settings/oidc-providers/{id}/rotate-key",

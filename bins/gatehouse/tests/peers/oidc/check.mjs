@@ -20,6 +20,7 @@ const CONNECTIONS = {
   prompt: { method: "client_secret_basic", options: ["--prompt", "login"] },
   age: { method: "client_secret_basic", options: ["--max-age", "0"] },
   acr: { method: "client_secret_basic", options: ["--acr-values", ACR] },
+  logout: { method: "client_secret_basic", options: ["--sign-out-at-provider"] },
 };
 
 /** Connects a provider in each of these ways; returns the connections by name. */
@@ -152,6 +153,25 @@ function cases(provider, connections) {
         const login = await configured("basic");
         await login.assertAccepted(withParameters(await login.authenticate(), { iss: null }));
       }]]),
+    ...(provider.hasLogout ? [["a logout at the provider ends the session in every browser of it only", async () => {
+      const login = await configured("basic");
+      await login.assertAccepted(await login.authenticate());
+      const other = newLogin("basic");
+      await other.assertAccepted(await other.authenticate());
+      const page = await login.browser.open(`${provider.issuer}/session/end`);
+      await login.confirmLogout(page);
+      await login.assertSignedOut();
+      assert.notEqual(await gatehouse.signedInUser(other.browser), null);
+    }], ["a sign-out continues at the provider, and returns", async () => {
+      const login = await configured("logout");
+      await login.assertAccepted(await login.authenticate());
+      const { logoutUrl } = await gatehouse.signOut(login.browser);
+      await login.assertSignedOut();
+      const page = await login.confirmLogout(await login.browser.open(logoutUrl));
+      assert.deepEqual([page.status, page.url], [200, login.connection.postLogoutRedirectUri], page.text);
+      // The provider asks for the password again.
+      await login.assertAccepted(await login.authenticate());
+    }]] : []),
     ["a new key", () => accepted("key", { key: "second" })],
     ["a key not in the key set: refused", () => refused("post", { key: "unknown" }, "KEY_UNKNOWN")],
     ["a key not in the key set: refused on a page", async () => {

@@ -18,7 +18,10 @@ export class Gatehouse {
     return JSON.parse((await running).stdout);
   }
 
-  /** Creates a tenant with the user Ada and an SSO connection: `{id, redirectUri, jwksUri}`. */
+  /**
+   * Creates a tenant with the user Ada and an SSO connection:
+   * `{id, redirectUri, jwksUri, backchannelLogoutUri, postLogoutRedirectUri}`.
+   */
   async connect(provider, { name, clientId, method, options }) {
     const slug = `${provider.name}-${name}`;
     const tenant = ["--tenant", slug];
@@ -49,6 +52,14 @@ export class Gatehouse {
   /** Returns the address that starts a login, which redirects to `path` at the end. */
   loginUrl(id, path) {
     return `${this.base}/api/oidc/${id}/login?${new URLSearchParams({ relayState: path })}`;
+  }
+
+  /** Signs out in this browser; returns the answer. */
+  async signOut(browser) {
+    const headers = { origin: this.base, "sec-fetch-site": "same-origin", "content-type": "application/json" };
+    const { status, text } = await browser.go({ url: `${this.base}/api/auth/sign-out`, method: "POST", body: "{}", headers });
+    assert.equal(status, 200, text);
+    return JSON.parse(text);
   }
 
   /** Returns the email of the user signed in in this browser, or null. */

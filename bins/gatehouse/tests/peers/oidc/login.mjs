@@ -102,6 +102,13 @@ export class Login {
     assert.match(text, /\bOIDC_REFUSED\b/);
   }
 
+  /** Confirms the logout page of the provider; returns the page after it. */
+  async confirmLogout(page) {
+    const form = page.forms.find(({ method }) => method === "POST");
+    assert.ok(form, `no logout form: ${page.status} ${page.text}`);
+    return this.browser.submit(form, { logout: "yes" });
+  }
+
   async assertSignedOut() {
     assert.equal(await this.gatehouse.signedInUser(this.browser), null);
   }

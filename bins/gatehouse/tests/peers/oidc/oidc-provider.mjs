@@ -11,7 +11,7 @@ const SCOPES = "openid email profile";
 const STORED = ["AccessToken", "Grant", "IdToken", "Interaction", "Session"];
 const LIFETIME = 600;
 /** The events with an error. */
-const ERRORS = ["authorization.error", "grant.error", "userinfo.error", "server_error"];
+const ERRORS = ["authorization.error", "grant.error", "userinfo.error", "server_error", "backchannel.error", "end_session.error"];
 
 /** Creates an RSA and a P-256 key, as private JWKs. RS256 and PS256 use the same RSA key. */
 function newKeys(name) {
@@ -43,6 +43,8 @@ export class OidcProvider {
   announcesIssuer = true;
   /** Whether it honours `max_age`, also with the session of another client. */
   honoursMaxAge = true;
+  /** Whether it ends sessions, and tells its clients. */
+  hasLogout = true;
   #memory = createMemoryAdapter();
   #settings = {};
   #clients = [];
@@ -67,10 +69,13 @@ export class OidcProvider {
   }
 
   /** Registers Gatehouse as a client; `jwksUri` is the address of its keys for `private_key_jwt`. */
-  async register({ clientId, method, redirectUri, jwksUri }) {
+  async register({ clientId, method, redirectUri, jwksUri, backchannelLogoutUri, postLogoutRedirectUri }) {
     this.#clients.push({
       client_id: clientId,
       redirect_uris: [redirectUri],
+      backchannel_logout_uri: backchannelLogoutUri,
+      backchannel_logout_session_required: true,
+      post_logout_redirect_uris: [postLogoutRedirectUri],
       token_endpoint_auth_method: method,
       ...(method === "private_key_jwt" && { jwks_uri: jwksUri }),
     });
@@ -95,7 +100,7 @@ export class OidcProvider {
       claims: { openid: ["sub"], email: ["email", "email_verified"], profile: ["name"], acr: null, auth_time: null },
       ...(acr && { acrValues: [acr] }),
       cookies: { keys: ["a key for the cookies of oidc-provider"] },
-      features: { devInteractions: { enabled: false } },
+      features: { devInteractions: { enabled: false }, backchannelLogout: { enabled: true } },
       interactions: { url: (_context, { uid }) => INTERACTION + uid },
       findAccount: (_context, subject) => this.#account(subject),
       loadExistingGrant: (context) => this.#grant(context),

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{
     coverage::{Operation, World, body, nobody, operations, request},
-    support::{Answer, Browser, Server, on_both},
+    support::{API, Answer, Browser, Server, on_both},
 };
 
 /// Operations for which the body, or a resource that it names, decides whether a step-up is required.
@@ -22,8 +22,7 @@ const BODY_DECIDES: [&str; 7] = [
 ];
 
 fn described(operation: &Operation) -> Value {
-    let document = gatehouse::api::document();
-    document["paths"][&operation.path][operation.method.to_lowercase()].clone()
+    API["paths"][&operation.path][operation.method.to_lowercase()].clone()
 }
 
 /// Returns the media type and schema of the operation's JSON body, if it has one.
@@ -143,13 +142,12 @@ fn arrays_are_refused_where_a_body_needs_an_object() {
     on_both(|server: &Server| {
         let world = World::new(server, "acme");
         let sender = Sender::new(&world);
-        let document = gatehouse::api::document();
         let mut tried = 0;
         for operation in operations() {
             let Some((kind, schema)) = media(&operation) else { continue };
             let whole = body(&operation).unwrap();
             let mut parts = Vec::new();
-            objects(&document, &schema, "", 0, &mut parts);
+            objects(&API, &schema, "", 0, &mut parts);
             assert!(parts.contains(&String::new()), "{} takes an object", operation.id);
             // The value of a PATCH operation may have any type.
             for part in parts.iter().filter(|part| *part != "/Operations/0/value") {
@@ -207,10 +205,9 @@ fn missing_field_is_reported_first() {
     on_both(|server: &Server| {
         let world = World::new(server, "acme");
         let sender = Sender::new(&world);
-        let document = gatehouse::api::document();
         for operation in operations() {
             let Some((kind, schema)) = media(&operation) else { continue };
-            let schema = resolved(&document, &schema);
+            let schema = resolved(&API, &schema);
             if operation.credentials.contains("scimToken") {
                 continue;
             }

@@ -15,6 +15,8 @@ mod process;
 mod server;
 mod sink;
 
+use std::sync::LazyLock;
+
 pub(crate) use authenticator::{Attests, Authenticator};
 pub(crate) use browser::Browser;
 pub(crate) use certificates::{ending_in, idp_metadata};
@@ -33,6 +35,9 @@ pub(crate) use server::{
 pub(crate) use sink::{Received, Sink};
 
 use serde_json::{Value, json};
+
+/// The API description, which takes a fraction of a second to build.
+pub(crate) static API: LazyLock<Value> = LazyLock::new(gatehouse::api::document);
 
 /// Returns a self-signed certificate for `localhost` and its key, in PEM.
 pub(crate) fn server_certificate() -> (String, String) {

@@ -149,6 +149,7 @@ impl OpenIdProvider {
             "token_endpoint": at("/token"),
             "jwks_uri": at("/keys"),
             "userinfo_endpoint": at("/userinfo"),
+            "end_session_endpoint": at("/logout"),
             "id_token_signing_alg_values_supported": Algorithm::ALL.map(Algorithm::as_str),
             "token_endpoint_auth_methods_supported": ["client_secret_basic", "private_key_jwt"],
             "authorization_response_iss_parameter_supported": true,

@@ -11,6 +11,7 @@ use saml_sp::{ClaimedRequest, DomainStore, EmailDomain, Subject, TestCheck, Test
 
 use super::{
     examination::{ExaminedResponse, Redirected, checks, shown_claims, unclaimed},
+    logout::session_hash,
     provider::OidcProvider,
     request::OidcRequest,
     store::OidcStore,
@@ -20,6 +21,7 @@ use crate::{
     error::Error,
     factor::Verifiers,
     federated::with_identity_provider,
+    provider_session::ProviderSession,
     sso::{
         SsoOutcome, SsoStorage,
         account::{
@@ -85,7 +87,7 @@ pub async fn with_oidc_response<S: SsoStorage + OidcStore>(
     device: &Device,
 ) -> Result<Audited<SsoOutcome<Refusal>>, Error> {
     let OidcResponse { provider, request, examined } = response;
-    let ExaminedResponse { mut passed, claims, outcome } = examined;
+    let ExaminedResponse { mut passed, claims, outcome, logout_hint } = examined;
     let email = match outcome {
         Ok(email) => check_domain(ctx, store, email).await?,
         Err(refusal) => Err(refusal),
@@ -124,7 +126,14 @@ pub async fn with_oidc_response<S: SsoStorage + OidcStore>(
         Ok(event) => event,
         Err(refusal) => return Ok(refused(&provider, refusal.into(), Some(&account.person))),
     };
-    let continued = with_identity_provider(ctx, store, verifiers, account, None, device).await?;
+    let at_provider = claims.map(|claims| ProviderSession {
+        provider: provider.id,
+        subject: *subject_of(&claims).as_bytes(),
+        session: claims.session.as_deref().map(|session| session_hash(&claims.issuer, session)),
+        logout_hint,
+    });
+    let continued =
+        with_identity_provider(ctx, store, verifiers, account, (at_provider, None), device).await?;
     Ok(continued.map(|outcome| SsoOutcome::Continued(Box::new(outcome), request.return_to)).with(pinned))
 }
 

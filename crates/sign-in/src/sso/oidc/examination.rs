@@ -31,12 +31,19 @@ pub struct ExaminedResponse {
     pub claims: Option<Claims>,
     /// The email address of the user who signs in, or the reason for refusing the answer.
     pub outcome: Result<Email, Refusal>,
+    /// See [`OidcProvider::seal_logout_hint`].
+    pub logout_hint: Option<String>,
 }
 
 impl ExaminedResponse {
     /// Reports a failure before there was an ID token, after these checks.
     pub fn failed(passed: Vec<Step>, refusal: Refusal) -> Self {
-        Self { passed, claims: None, outcome: Err(refusal) }
+        Self::new(passed, None, Err(refusal))
+    }
+
+    /// Reports the outcome after these checks.
+    pub fn new(passed: Vec<Step>, claims: Option<Claims>, outcome: Result<Email, Refusal>) -> Self {
+        Self { passed, claims, outcome, logout_hint: None }
     }
 }
 
@@ -115,7 +122,7 @@ impl TokenCheck<'_> {
         let shown = Some(claims.get().clone());
         let user_info = match user_info.transpose() {
             Ok(user_info) => user_info,
-            Err(refusal) => return ExaminedResponse { passed, claims: shown, outcome: Err(refusal) },
+            Err(refusal) => return ExaminedResponse::new(passed, shown, Err(refusal)),
         };
         if user_info.is_some() {
             passed.push(Step::UserInfo);
@@ -123,7 +130,7 @@ impl TokenCheck<'_> {
         let (name, is_trusted) = (&*provider.settings.email_claim, provider.settings.trust_email_claim);
         let domains = provider.email_domains.iter().map(saml_sp::EmailDomain::as_str);
         let outcome = read_email(claims, user_info.as_ref(), EmailClaim { name, is_trusted }, domains);
-        ExaminedResponse { passed, claims: shown, outcome }
+        ExaminedResponse::new(passed, shown, outcome)
     }
 }
 

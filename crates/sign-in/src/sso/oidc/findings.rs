@@ -58,6 +58,11 @@ impl OidcProvider {
             let problem = "useUserInfo: the provider has no UserInfo endpoint, so nobody can sign in";
             problems.push((FindingOutcome::Failed, problem.to_owned()));
         }
+        if settings.sign_out_at_provider && metadata.end_session_endpoint.is_none() {
+            let problem =
+                "signOutAtProvider: the provider has no logout endpoint, so users stay signed in there";
+            problems.push((FindingOutcome::Warning, problem.to_owned()));
+        }
         problems
     }
 

@@ -4,6 +4,7 @@ mod callback;
 mod change;
 mod examination;
 mod findings;
+mod logout;
 mod provider;
 mod refreshing;
 mod request;
@@ -14,8 +15,9 @@ pub use self::{
     callback::{OidcResponse, claim, refusal_event, with_oidc_response},
     change::{NewOidcProvider, OidcReplacement, complete_rotation, create, remove, replace, start_rotation},
     examination::{ExaminedResponse, Redirected, TokenCheck, unanswered_report},
+    logout::{log_out, logout_refusal_event},
     provider::{OidcProvider, RelyingParty, SealedSecret},
-    refreshing::{Discovered, KeyRead, OidcRefresh, learn_keys, refresh, reserve_key_read},
+    refreshing::{Discovered, KeyRead, OidcRefresh, TokenKind, learn_keys, refresh, reserve_key_read},
     request::{BegunOidcLogin, OidcRequest, begin},
     settings::{CheckedOidcChange, OidcChange, OidcSettings},
     store::OidcStore,

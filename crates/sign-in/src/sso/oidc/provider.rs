@@ -4,6 +4,7 @@ use data_encoding::BASE64URL_NOPAD;
 use kernel::{Secret, Timestamp};
 use oidc_rp::{
     Algorithm, ClientAuth, ClientCredential, ClientKey, KeySet, ProviderMetadata, SecretTransport,
+    end_session_url,
 };
 use saml_sp::{EmailDomain, KeyError, OurKeys, ProviderId, Refresh, SealKey, SealedKey};
 use serde::{Deserialize, Serialize};
@@ -13,6 +14,11 @@ use super::settings::OidcSettings;
 
 /// Marks a sealed client secret, so that it cannot be exchanged for a sealed private key of the connection.
 const SECRET_MARK: &[u8] = b"client secret\0";
+
+/// Marks a sealed ID token.
+const HINT_MARK: &[u8] = b"logout hint\0";
+/// Maximum length of an ID token that is sent back in a URL, in bytes.
+const MAX_HINT: usize = 4096;
 
 /// An OpenID provider of a tenant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,6 +46,9 @@ pub struct OidcProvider {
     /// When the keys were last read because an ID token was signed with an unknown one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keys_read_early_at: Option<Timestamp>,
+    /// The same for logout tokens, which anybody can send.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keys_read_for_logout_at: Option<Timestamp>,
     /// Since when issuer and client ID are those of the settings. Requests from before are refused.
     pub client_since: Timestamp,
     /// Creation time.
@@ -146,6 +155,46 @@ impl OidcProvider {
     }
 }
 
+impl OidcProvider {
+    /// Encrypts the ID token of a sign-in, which the provider needs to end the session without asking the user. `None` if
+    /// users are not signed out there, or the token is too long for a URL.
+    pub fn seal_logout_hint(
+        &self,
+        seal: &dyn SealKey,
+        id_token: &Secret<String>,
+    ) -> Result<Option<String>, KeyError> {
+        let settings = &self.settings;
+        let is_used = settings.sign_out_at_provider && self.metadata.end_session_endpoint.is_some();
+        if !is_used || id_token.expose().len() > MAX_HINT {
+            return Ok(None);
+        }
+        let bound = [self.hint_prefix().as_slice(), id_token.expose().as_bytes()].concat();
+        seal.seal(&self.id, &Secret::new(bound)).map(Some)
+    }
+
+    /// Binds a hint to issuer and client, so that another provider never gets it.
+    fn hint_prefix(&self) -> Vec<u8> {
+        let (issuer, client_id) = (self.metadata.issuer.as_bytes(), self.settings.client_id.as_bytes());
+        [HINT_MARK, issuer, b"\0", client_id, b"\0"].concat()
+    }
+
+    /// Returns the URL that ends a user's session at the provider and returns to us (RP-Initiated Logout 1.0). `None` if
+    /// users are not signed out there. A hint of another client, or one that
+    /// cannot be decrypted, is left out.
+    pub fn logout_url(&self, ours: &RelyingParty, seal: &dyn SealKey, hint: Option<&str>) -> Option<String> {
+        if !self.settings.sign_out_at_provider {
+            return None;
+        }
+        let marked = hint.and_then(|sealed| seal.open(&self.id, sealed).ok());
+        let id_token = marked.and_then(|marked| {
+            let text = marked.expose().strip_prefix(self.hint_prefix().as_slice())?.to_vec();
+            String::from_utf8(text).ok().map(Secret::new)
+        });
+        let (client_id, return_to) = (&self.settings.client_id, &ours.post_logout_redirect_uri);
+        end_session_url(&self.metadata, client_id, return_to, id_token.as_ref()).ok().flatten()
+    }
+}
+
 /// Our URLs at a provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RelyingParty {
@@ -155,12 +204,23 @@ pub struct RelyingParty {
     pub jwks_uri: String,
     /// URL that starts a sign-in.
     pub login_url: String,
+    /// URL to which the provider posts logout tokens.
+    pub backchannel_logout_uri: String,
+    /// URL to which the provider redirects after a logout that we have started.
+    pub post_logout_redirect_uri: String,
 }
 
 impl RelyingParty {
     /// Returns the URLs `{base_url}/api/oidc/{id}/callback`, `…/jwks` and `…/login`.
     pub fn of(base_url: &str, provider: &ProviderId) -> Self {
-        let at = |name| format!("{}/api/oidc/{provider}/{name}", base_url.trim_end_matches('/'));
-        Self { redirect_uri: at("callback"), jwks_uri: at("jwks"), login_url: at("login") }
+        let base_url = base_url.trim_end_matches('/');
+        let at = |name| format!("{base_url}/api/oidc/{provider}/{name}");
+        Self {
+            redirect_uri: at("callback"),
+            jwks_uri: at("jwks"),
+            login_url: at("login"),
+            backchannel_logout_uri: at("backchannel-logout"),
+            post_logout_redirect_uri: format!("{base_url}/auth/login"),
+        }
     }
 }

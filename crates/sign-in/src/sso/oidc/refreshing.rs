@@ -1,7 +1,7 @@
 //! Refreshes of a provider's metadata and keys, so that new keys are known before they sign.
 
 use audit::{Audited, Unaudited};
-use kernel::Ctx;
+use kernel::{Ctx, Timestamp};
 use oidc_rp::{KeySet, ProviderMetadata};
 use saml_sp::{ProviderError, ProviderId, next_refresh, next_retry};
 
@@ -45,6 +45,25 @@ impl OidcProvider {
     }
 }
 
+/// The kind of token that an unknown key has signed. Each has its own early reads, so that logout tokens, which anybody can
+/// send, do not delay sign-ins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TokenKind {
+    /// An ID token.
+    IdToken,
+    /// A logout token.
+    LogoutToken,
+}
+
+impl OidcProvider {
+    fn keys_read_at(&mut self, kind: TokenKind) -> &mut Option<Timestamp> {
+        match kind {
+            TokenKind::IdToken => &mut self.keys_read_early_at,
+            TokenKind::LogoutToken => &mut self.keys_read_for_logout_at,
+        }
+    }
+}
+
 /// Whether to read a key set early.
 #[derive(Debug)]
 pub enum KeyRead {
@@ -56,19 +75,20 @@ pub enum KeyRead {
     TooEarly,
 }
 
-/// Reserves an early read of the key set, after an ID token with a key that may be new. Of concurrent requests, one reads.
+/// Reserves an early read of the key set, after a token with a key that may be new. Of concurrent requests, one reads.
 pub async fn reserve_key_read(
     ctx: &Ctx,
     store: &mut dyn OidcStore,
     known: &OidcProvider,
+    kind: TokenKind,
 ) -> Result<Audited<KeyRead>, ProviderError> {
     let mut provider = store.oidc_provider(&known.id).await?.ok_or(ProviderError::NotFound)?;
     let read = if provider.provider_keys != known.provider_keys {
         KeyRead::Newer(provider.provider_keys)
-    } else if provider.keys_read_early_at.is_some_and(|at| ctx.now < at.plus_millis(EARLY_MILLIS)) {
+    } else if provider.keys_read_at(kind).is_some_and(|at| ctx.now < at.plus_millis(EARLY_MILLIS)) {
         KeyRead::TooEarly
     } else {
-        provider.keys_read_early_at = Some(ctx.now);
+        *provider.keys_read_at(kind) = Some(ctx.now);
         store.update_oidc_provider(&provider).await?;
         KeyRead::Reserved
     };

@@ -51,6 +51,9 @@ pub struct OidcSettings {
     pub trust_email_claim: bool,
     /// Whether claims are read from the UserInfo endpoint too.
     pub use_user_info: bool,
+    /// Whether a sign-out continues at the provider, which ends its session too.
+    #[serde(default)]
+    pub sign_out_at_provider: bool,
     /// The accepted signature algorithms of ID tokens; by default those of the provider's metadata.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signing_algorithms: Option<Vec<Algorithm>>,
@@ -230,6 +233,7 @@ pub(super) mod tests {
                 email_claim: "email".into(),
                 trust_email_claim: false,
                 use_user_info: false,
+                sign_out_at_provider: false,
                 signing_algorithms: None,
             },
         }

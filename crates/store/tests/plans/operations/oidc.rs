@@ -2,7 +2,10 @@
 
 use kernel::{Ctx, StoreResult};
 use saml_sp::{ClaimedRequest, ProviderStore, Refresh};
-use sign_in::sso::oidc::{OidcProvider, OidcStore};
+use sign_in::{
+    EndedAtProvider, ProviderSession, ProviderSessionStore,
+    sso::oidc::{OidcProvider, OidcStore},
+};
 use store::Tx;
 
 #[path = "../../store/oidc_values.rs"]
@@ -27,6 +30,25 @@ pub(super) async fn run(ctx: &Ctx, tx: &mut Tx) -> StoreResult<()> {
         let found = tx.claim_oidc_request(&request.state, &one.id, Some(&request.browser), ctx.now).await?;
         assert_eq!(found, claimed);
     }
+    let session = kernel::Id::new(&*ctx.env);
+    let at = ProviderSession {
+        provider: one.id.clone(),
+        subject: [1; 32],
+        session: Some([2; 32]),
+        logout_hint: None,
+    };
+    tx.set_provider_session(&session, &at).await?;
+    for ended in [
+        EndedAtProvider::Session { session: [2; 32], subject: Some([1; 32]) },
+        EndedAtProvider::Session { session: [2; 32], subject: None },
+        EndedAtProvider::Subject([1; 32]),
+    ] {
+        assert_eq!(tx.users_at_provider(&one.id, &ended).await?, []);
+        assert_eq!(tx.revoke_at_provider(&one.id, &ended, ctx.now, ctx.now).await?, []);
+    }
+    tx.remember_ended(&one.id, &[2; 32], ctx.now.plus_millis(1 << 40)).await?;
+    assert!(tx.has_ended(&one.id, &[2; 32]).await?);
+    assert_eq!(tx.provider_session(&session).await?, None);
     assert_eq!(tx.oidc_providers().await?.len(), 1);
     assert!(tx.delete_oidc_provider(&one.id).await? && tx.oidc_provider(&one.id).await?.is_none());
     Ok(())

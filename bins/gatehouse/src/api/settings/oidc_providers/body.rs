@@ -78,6 +78,9 @@ pub(crate) struct OidcProviderBody {
     /// Whether to read claims from the UserInfo endpoint too.
     #[serde(default)]
     use_user_info: bool,
+    /// Whether a sign-out continues at the provider's logout endpoint. Register `relyingParty.postLogoutRedirectUri` there.
+    #[serde(default)]
+    sign_out_at_provider: bool,
     /// Accepted signature algorithms of ID tokens. Default: those in the provider's metadata.
     #[serde(default, deserialize_with = "some")]
     #[schema(nullable = false, min_items = 1, max_items = 9, value_type = Option<Vec<values::OidcAlgorithm>>)]
@@ -116,6 +119,7 @@ impl OidcProviderBody {
             email_claim: self.email_claim,
             trust_email_claim: self.trust_email_claim,
             use_user_info: self.use_user_info,
+            sign_out_at_provider: self.sign_out_at_provider,
             signing_algorithms: self.signing_algorithms,
         };
         let (name, email_domains, issuer) = (self.name, self.email_domains, self.issuer);

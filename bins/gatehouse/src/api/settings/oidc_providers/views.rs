@@ -69,6 +69,12 @@ struct RelyingPartyView {
     /// URL that starts a sign-in through this connection.
     #[schema(format = "uri")]
     login_url: String,
+    /// URL to which the provider posts logout tokens (Back-Channel Logout).
+    #[schema(format = "uri")]
+    backchannel_logout_uri: String,
+    /// URL to which the provider redirects after a sign-out (RP-Initiated Logout).
+    #[schema(format = "uri")]
+    post_logout_redirect_uri: String,
     /// Certificates of the keys for `private_key_jwt`, for providers that take certificates; two during a rotation.
     certificates: Vec<CertificateView>,
 }
@@ -77,6 +83,7 @@ struct RelyingPartyView {
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = OidcProvider)]
+#[expect(clippy::struct_excessive_bools, reason = "settings that do not depend on each other")]
 pub(crate) struct OidcProviderView {
     /// `oidc_…`
     id: String,
@@ -106,6 +113,7 @@ pub(crate) struct OidcProviderView {
     email_claim: String,
     trust_email_claim: bool,
     use_user_info: bool,
+    sign_out_at_provider: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, value_type = Option<Vec<values::OidcAlgorithm>>)]
     signing_algorithms: Option<Vec<Algorithm>>,
@@ -148,9 +156,15 @@ impl RefreshView {
 
 impl RelyingPartyView {
     fn of(base_url: &str, provider: &OidcProvider, now: Timestamp) -> Self {
-        let RelyingParty { redirect_uri, jwks_uri, login_url } = RelyingParty::of(base_url, &provider.id);
-        let certificates = CertificateView::ours(&provider.keys, now);
-        Self { redirect_uri, jwks_uri, login_url, certificates }
+        let ours = RelyingParty::of(base_url, &provider.id);
+        Self {
+            redirect_uri: ours.redirect_uri,
+            jwks_uri: ours.jwks_uri,
+            login_url: ours.login_url,
+            backchannel_logout_uri: ours.backchannel_logout_uri,
+            post_logout_redirect_uri: ours.post_logout_redirect_uri,
+            certificates: CertificateView::ours(&provider.keys, now),
+        }
     }
 }
 
@@ -176,6 +190,7 @@ impl OidcProviderView {
             email_claim: settings.email_claim,
             trust_email_claim: settings.trust_email_claim,
             use_user_info: settings.use_user_info,
+            sign_out_at_provider: settings.sign_out_at_provider,
             signing_algorithms: settings.signing_algorithms,
             provider: MetadataView::of(provider),
             metadata: RefreshView::of(provider),

@@ -90,5 +90,5 @@ pub(crate) async fn revoke_user_session(
     let sid: SessionId = sid.parse().map_err(|_| Problem::not_found())?;
     let work = async move |ctx: &Ctx, tx: &mut Tx| sign_in::end_session(ctx, tx, &id, &sid, "REVOKED").await;
     call.write(work).await?;
-    Ok(answer(&Revoked { revoked: true, sign_out: None }))
+    Ok(answer(&Revoked { revoked: true, sign_out: None, logout_url: None }))
 }

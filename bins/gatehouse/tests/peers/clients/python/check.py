@@ -230,6 +230,7 @@ ask("delete_oidc_provider", "oidc_none", step_up="SSO_PROVIDER_CHANGE", status=4
 ask("oidc_login", "oidc_none", client=nobody, status=404)
 ask("oidc_callback", "oidc_none", client=nobody, state="none", status=404)
 ask("oidc_jwks", "oidc_none", client=nobody, status=404)
+ask("oidc_backchannel_logout", "oidc_none", client=nobody, body={"logout_token": "none"}, status=404)
 ask("list_domains")
 ask("verify_domain", "example.net", step_up="SSO_PROVIDER_CHANGE", status=404)
 ask("delete_domain", "example.net", step_up="SSO_PROVIDER_CHANGE", status=404)

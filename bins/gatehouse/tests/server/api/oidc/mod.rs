@@ -2,6 +2,7 @@
 
 mod connection_tests;
 mod keys;
+mod logout;
 mod refused;
 mod sign_in;
 
