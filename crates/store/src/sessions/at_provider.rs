@@ -24,7 +24,7 @@ use crate::{
 /// The columns of a session at a provider.
 type Row = (Option<String>, Option<Vec<u8>>, Option<Vec<u8>>, Option<String>);
 
-/// Maximum number of sessions whose users are looked for.
+/// Maximum number of sessions in the search for users.
 const MAX_SESSIONS: i64 = 10_000;
 /// Precedes the hash of an ended session among the remembered hashes of assertions and logout tokens.
 const ENDED: &[u8] = b"ended session\0";
