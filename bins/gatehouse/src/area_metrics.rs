@@ -53,6 +53,8 @@ gate::metrics! {
         "Sign-in requests sent to OpenID providers.";
     pub(crate) OIDC_ANSWERED: Counter = "gatehouse_oidc_responses_total",
         "Redirects of OpenID providers, by outcome: SIGNED_IN, MFA_OWED, TESTED, the check that failed, or FAILED without a check.";
+    pub(crate) SAML_LOGOUTS: Counter = "gatehouse_saml_logouts_total",
+        "SAML logout messages, by outcome: ended (a request revoked sessions), unmatched (it named none), completed or incomplete (the response to ours), or refused.";
     pub(crate) OIDC_LOGOUTS: Counter = "gatehouse_oidc_logouts_total",
         "Logout tokens of OpenID providers, by outcome: ended or refused.";
     OIDC_DURATION: Histogram = "gatehouse_oidc_examination_duration_seconds",
@@ -149,6 +151,11 @@ pub(crate) fn oidc_answered(outcome: &'static str) {
 /// Counts a refresh of an OpenID provider's metadata by outcome.
 pub(crate) fn oidc_read(outcome: &'static str) {
     counter!(OIDC_READ, "outcome" => outcome).increment(1);
+}
+
+/// Counts a SAML logout message by outcome.
+pub(crate) fn saml_logout(outcome: &'static str) {
+    counter!(SAML_LOGOUTS, "outcome" => outcome).increment(1);
 }
 
 /// Counts a logout token by outcome.

@@ -9,7 +9,7 @@ use crate::{
     api::saml,
     area_metrics::{
         self, ATTEMPTS, ATTESTATION, OIDC_ANSWERED, OIDC_BEGUN, OIDC_LOGOUTS, OIDC_READ, QUEUE_FAILED,
-        SAML_ANSWERED, SAML_BEGUN, SAML_READ, SEALED, SEALING_FAILED, UNSIGNED,
+        SAML_ANSWERED, SAML_BEGUN, SAML_LOGOUTS, SAML_READ, SEALED, SEALING_FAILED, UNSIGNED,
     },
 };
 
@@ -29,6 +29,11 @@ pub fn known_counters() -> Vec<KnownCounter> {
         KnownCounter::plain(SAML_BEGUN),
         KnownCounter::labelled(SAML_ANSWERED, "outcome", outcomes),
         KnownCounter::labelled(SAML_READ, "outcome", saml::READINGS.to_vec()),
+        KnownCounter::labelled(
+            SAML_LOGOUTS,
+            "outcome",
+            vec!["ended", "unmatched", "completed", "incomplete", "refused"],
+        ),
         KnownCounter::plain(OIDC_BEGUN),
         KnownCounter::labelled(OIDC_ANSWERED, "outcome", oidc_outcomes),
         KnownCounter::labelled(OIDC_LOGOUTS, "outcome", vec!["ended", "refused"]),

@@ -285,11 +285,12 @@ fn site(
 }
 
 /// Operations that the request pipeline treats differently from all others.
-const OPERATION_MODES: [(&str, OperationMode); 5] = [
+const OPERATION_MODES: [(&str, OperationMode); 6] = [
     ("/api/auth/sign-in", OperationMode::Queued),
     ("/api/auth/links/redeem", OperationMode::Queued),
     ("/api/auth/setup", OperationMode::Queued),
     ("/api/saml/{providerId}/acs", OperationMode::CrossSite),
+    ("/api/saml/{providerId}/slo", OperationMode::CrossSite),
     ("/api/auth/sign-out", OperationMode::SignOut),
 ];
 

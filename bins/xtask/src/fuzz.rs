@@ -21,7 +21,7 @@ pub(crate) fn run(target: &str, seconds: u32) -> Result<()> {
         "token" => "stepup",
         "cidr" | "proxies" => "netpolicy",
         "mds" => "attestation",
-        "response" | "metadata" => "saml-sp",
+        "response" | "metadata" | "logout" => "saml-sp",
         "id_token" | "claims" => "oidc-rp",
         _ => "scim-core",
     };

@@ -16,7 +16,7 @@ use axum::{
 };
 use kernel::{Actor, Ctx, Env, Secret, SystemEnv, TenantId};
 use saml_sp::{
-    Against, KeyError, KeyPair, New, OtherSide, Provider, ProviderChange, ProviderId, RequestId,
+    Against, KeyError, KeyPair, New, OtherSide, Outgoing, Provider, ProviderChange, ProviderId, RequestId,
     RequestPurpose, RequestStore, SealKey, SealedKey, ServiceProvider, memory::MemoryStore,
 };
 
@@ -75,7 +75,11 @@ impl Service {
 
 /// Returns our entity id and assertion consumer service.
 fn ours() -> ServiceProvider {
-    ServiceProvider { entity_id: format!("{BASE}/metadata"), acs_url: format!("{BASE}/acs") }
+    ServiceProvider {
+        entity_id: format!("{BASE}/metadata"),
+        acs_url: format!("{BASE}/acs"),
+        slo_url: format!("{BASE}/slo"),
+    }
 }
 
 async fn metadata(State(service): State<Service>) -> Response {
@@ -91,13 +95,17 @@ async fn login(State(mut service): State<Service>) -> Response {
     // Binds the response to this browser. On https, use `SameSite=None; Secure`.
     let kept = begun.browser.expose();
     let cookie = format!("saml={kept}; Path=/acs; Max-Age=600; HttpOnly; SameSite=Lax");
-    let page = format!(
-        "<form method=post action=\"{}\"><input type=hidden name=SAMLRequest value=\"{}\">\
-         <input type=hidden name=RelayState value=\"{}\"><button>Go on</button></form>",
-        begun.action.replace('&', "&amp;"),
-        begun.saml_request,
-        begun.relay_state
-    );
+    let (action, fields) = match begun.outgoing {
+        Outgoing::Url(url) => {
+            let headers = [(header::SET_COOKIE, cookie), (header::LOCATION, url)];
+            return (StatusCode::SEE_OTHER, headers).into_response();
+        }
+        Outgoing::Form { action, fields } => (action.replace('&', "&amp;"), fields),
+    };
+    let inputs =
+        fields.iter().map(|(name, value)| format!("<input type=hidden name={name} value=\"{value}\">"));
+    let inputs = inputs.collect::<String>();
+    let page = format!("<form method=post action=\"{action}\">{inputs}<button>Go on</button></form>");
     ([(header::SET_COOKIE, cookie)], Html(page)).into_response()
 }
 

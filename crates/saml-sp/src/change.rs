@@ -42,6 +42,7 @@ pub async fn create(ctx: &Ctx, store: &mut dyn ProviderStore, new: New) -> Resul
         mapping: change.mapping,
         sign_requests: change.sign_requests,
         force_authn: change.force_authn,
+        sign_out_at_provider: change.sign_out_at_provider,
         authn_contexts: change.authn_contexts,
         keys: OurKeys { active: key, next: None },
         refresh: Refresh::default(),
@@ -73,6 +74,7 @@ pub async fn replace(
     changed.set(&mut provider.mapping, change.mapping, "attributeMapping");
     changed.set(&mut provider.sign_requests, change.sign_requests, "signRequests");
     changed.set(&mut provider.force_authn, change.force_authn, "forceAuthn");
+    changed.set(&mut provider.sign_out_at_provider, change.sign_out_at_provider, "signOutAtProvider");
     changed.set(&mut provider.authn_contexts, change.authn_contexts, "authnContexts");
     if let Some(known) = known {
         changed.0.extend(learn(ctx, &mut provider, known));
@@ -142,6 +144,8 @@ fn learn(ctx: &Ctx, provider: &mut Provider, known: ResolvedMetadata) -> Vec<&'s
     let mut changed = Changes::default();
     changed.set(&mut provider.idp.entity_id, known.idp.entity_id, "entityId");
     changed.set(&mut provider.idp.sso_url, known.idp.sso_url, "ssoUrl");
+    changed.set(&mut provider.idp.sso_binding, known.idp.sso_binding, "ssoBinding");
+    changed.set(&mut provider.idp.logout, known.idp.logout, "logoutService");
     changed.set(&mut provider.idp.certificates, known.idp.certificates, "certificates");
     changed.set(&mut provider.source, known.source, "source");
     provider.valid_until = known.valid_until;

@@ -1,4 +1,4 @@
-//! Decrypts assertions: AES-GCM with RSA-OAEP. Every failure returns the same error, to avoid a decryption oracle.
+//! Decrypts assertions and NameIDs: AES-GCM with RSA-OAEP. Every failure returns the same error, to avoid a decryption oracle.
 
 use openssl::{
     encrypt::Decrypter,
@@ -27,6 +27,18 @@ pub(crate) fn failed() -> Refusal {
     let detail = "the assertion cannot be decrypted; encrypt it with AES-GCM, and its key with RSA-OAEP to a \
         certificate in this service's metadata";
     Refusal::new(Reason::Undecryptable, detail)
+}
+
+/// Returns the error for every kind of failure with a NameID.
+pub(crate) fn failed_name_id() -> Refusal {
+    let detail = "the NameID cannot be decrypted; encrypt it with AES-GCM, and its key with RSA-OAEP to a certificate in \
+        this service's metadata";
+    Refusal::new(Reason::Undecryptable, detail)
+}
+
+/// Decrypts an `EncryptedID` and returns its XML.
+pub(crate) fn name_id(encrypted: Node<'_, '_>, keys: &[KeyPair]) -> Result<String, Refusal> {
+    open(encrypted, keys).ok_or_else(failed_name_id)
 }
 
 /// Decrypts an `EncryptedAssertion` and returns its XML.

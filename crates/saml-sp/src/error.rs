@@ -96,8 +96,8 @@ pub enum MetadataError {
     #[error("the entityID is missing or longer than {MAX_NAME} characters")]
     EntityId,
     /// No usable single sign-on service.
-    #[error("the metadata has no SingleSignOnService with the HTTP-POST binding")]
-    NoPostBinding,
+    #[error("the metadata has no SingleSignOnService with the HTTP-POST or HTTP-Redirect binding")]
+    NoSsoService,
     /// The service's URL is invalid.
     #[error("the Location of SingleSignOnService {0}")]
     Address(&'static str),

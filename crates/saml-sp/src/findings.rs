@@ -236,11 +236,16 @@ fn metadata(provider: &Provider, now: Timestamp) -> Vec<(FindingOutcome, String)
 }
 
 fn requests(provider: &Provider) -> Vec<(FindingOutcome, String)> {
-    if provider.sign_requests || !provider.refresh.wants_signed_requests {
-        return Vec::new();
+    let mut problems = Vec::new();
+    if provider.refresh.wants_signed_requests && !provider.sign_requests {
+        let problem = "signRequests: the metadata requires signed requests, but they are not signed; the identity provider may refuse them";
+        problems.push((FindingOutcome::Warning, problem.into()));
     }
-    let problem = "signRequests: the metadata requires signed requests, but they are not signed; the identity provider may refuse them";
-    vec![(FindingOutcome::Warning, problem.into())]
+    if provider.sign_out_at_provider && provider.idp.logout.is_none() {
+        let problem = "signOutAtProvider: the metadata has no single logout service, so users stay signed in at the identity provider";
+        problems.push((FindingOutcome::Warning, problem.into()));
+    }
+    problems
 }
 
 fn keys(provider: &Provider, now: Timestamp) -> Vec<(FindingOutcome, String)> {
@@ -311,6 +316,7 @@ mod tests {
         setup.is_sso_allowed = false;
         made.sign_requests = false;
         made.refresh.wants_signed_requests = true;
+        made.sign_out_at_provider = true;
         made.refresh.failed = Some((now, "the server answered 503".into()));
         made.valid_until = Some(now.plus_millis(10 * DAY));
         let found = problems(&made, &setup, now);
@@ -321,6 +327,7 @@ mod tests {
             (SetupCheck::Certificates, FindingOutcome::Warning),
             (SetupCheck::Metadata, FindingOutcome::Warning),
             (SetupCheck::Metadata, FindingOutcome::Warning),
+            (SetupCheck::Requests, FindingOutcome::Warning),
             (SetupCheck::Requests, FindingOutcome::Warning),
         ];
         assert_eq!(found, expected);

@@ -1,5 +1,5 @@
-//! A SAML 2.0 service provider (Web Browser SSO, HTTP-POST binding in both directions): metadata, signed requests,
-//! and strict validation of responses.
+//! A SAML 2.0 service provider (Web Browser SSO and Single Logout): metadata, signed requests, and strict validation of
+//! responses and logout messages.
 //!
 //! The crate depends on neither HTTP nor a database. A host stores [`Provider`]s and [`Request`]s through
 //! [`ProviderStore`] and [`RequestStore`], sends the form that [`begin`] creates, and passes the response to
@@ -11,6 +11,7 @@
 //!
 //! `examples/embed.rs` is a complete service with axum and in-memory storage.
 
+mod binding;
 mod certificate;
 mod change;
 #[cfg(feature = "conformance")]
@@ -27,11 +28,15 @@ mod error;
 mod findings;
 mod id;
 mod keys;
+mod logout;
 pub mod memory;
+mod message;
 mod metadata;
+mod name_id;
 mod ownership;
 mod provider;
 mod provider_change;
+mod redirect;
 mod refreshing;
 mod refusal;
 mod request;
@@ -47,6 +52,7 @@ mod testing;
 mod write;
 mod xml;
 
+pub use binding::{Binding, Incoming, LogoutService, Outgoing};
 pub use certificate::{Certificate, Certificates};
 pub use change::{New, check_domains_free, complete_rotation, create, remove, replace, start_rotation};
 pub use connection_test::{ConnectionTest, ConnectionTestId, TestStatus, test_of_request, waiting_test};
@@ -58,6 +64,10 @@ pub use error::{CertificateError, DomainError, MetadataError, ProviderError};
 pub use findings::{CertificateStatus, Finding, FindingOutcome, Findings, SetupCheck, TenantSetup, day};
 pub use id::{ParseProviderIdError, Protocol, ProviderId};
 pub use keys::{KeyError, KeyPair, OurKeys, SealKey, SealedKey};
+pub use logout::{
+    IdpSession, LogoutRequest, LogoutResponse, LogoutStatus, StartedLogout, examine_logout_request,
+    examine_logout_response, respond_to_logout, start_logout,
+};
 pub use metadata::{IdpMetadata, MAX_METADATA};
 pub use ownership::{
     DomainRecheck, RECHECK_MILLIS, RecheckOutcome, RecordFound, apply_recheck, give_up, own,

@@ -6,6 +6,7 @@ use roxmltree::Node;
 use url::{Host, Url};
 
 use crate::{
+    binding::{Binding, LogoutService},
     certificate::Certificate,
     provider::{IdentityProvider, MAX_CERTIFICATES},
     refusal::Refusal,
@@ -14,14 +15,13 @@ use crate::{
 
 /// Maximum size of metadata, in bytes.
 pub const MAX_METADATA: usize = 512 * 1024;
-const POST: &str = "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST";
 /// Maximum length of a URL or an entity id, in characters (SAML core §8.3.6 limits the latter to 1,024).
 const MAX_NAME: usize = 1024;
 
 /// The settings of an identity provider as read from its metadata.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IdpMetadata {
-    /// The entity id, the single sign-on service with the HTTP-POST binding, and all signing certificates.
+    /// The entity id, the services, and all signing certificates.
     pub idp: IdentityProvider,
     /// Whether the identity provider wants signed requests.
     pub wants_signed_requests: bool,
@@ -92,18 +92,45 @@ impl IdpMetadata {
             return Err(MetadataError::Expired(end));
         }
         let entity_id = attribute(entity, "entityID").and_then(entity_id).ok_or(MetadataError::EntityId)?;
-        let mut services = named(descriptor, MD, "SingleSignOnService");
-        let service = services.find(|node| attribute(*node, "Binding") == Some(POST));
-        let location =
-            service.and_then(|node| attribute(node, "Location")).ok_or(MetadataError::NoPostBinding)?;
+        // Browsers limit the length of URLs, so that the form is preferred.
+        let (sso_binding, service) =
+            service(descriptor, "SingleSignOnService", Binding::ALL).ok_or(MetadataError::NoSsoService)?;
+        let location = attribute(service, "Location").unwrap_or_default();
         let idp = IdentityProvider {
             entity_id,
             sso_url: sso_url(location).map_err(MetadataError::Address)?,
+            sso_binding,
+            logout: logout_service(descriptor),
             certificates: certificates(descriptor)?,
         };
         let wants = attribute(descriptor, "WantAuthnRequestsSigned");
         Ok(Self { idp, wants_signed_requests: matches!(wants, Some("true" | "1")), valid_until })
     }
+}
+
+/// Returns the first service with this name and one of the bindings, in their order.
+fn service<'a, 'i>(
+    descriptor: Node<'a, 'i>,
+    name: &'static str,
+    bindings: [Binding; 2],
+) -> Option<(Binding, Node<'a, 'i>)> {
+    bindings.into_iter().find_map(|binding| {
+        let mut services = named(descriptor, MD, name);
+        services
+            .find(|node| {
+                attribute(*node, "Binding") == Some(binding.uri()) && attribute(*node, "Location").is_some()
+            })
+            .map(|node| (binding, node))
+    })
+}
+
+/// Returns the single logout service. One with an unusable URL is left out, because users can sign in without it.
+fn logout_service(descriptor: Node<'_, '_>) -> Option<LogoutService> {
+    // A redirect needs no page in between, and logout messages are short.
+    let (binding, node) = service(descriptor, "SingleLogoutService", [Binding::Redirect, Binding::Post])?;
+    let location = sso_url(attribute(node, "Location")?).ok()?;
+    let response_location = attribute(node, "ResponseLocation").map(sso_url).transpose().ok()?;
+    Some(LogoutService { binding, location, response_location })
 }
 
 /// Returns the earliest `validUntil` of the descriptor and its ancestors.

@@ -4,6 +4,7 @@ use kernel::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    binding::{Binding, LogoutService},
     certificate::{Certificate, Certificates},
     domain::EmailDomain,
     id::ProviderId,
@@ -27,8 +28,14 @@ pub const MAX_CONTEXTS: usize = 10;
 pub struct IdentityProvider {
     /// The issuer of its assertions, compared exactly.
     pub entity_id: String,
-    /// The URL of its single sign-on service with the HTTP-POST binding.
+    /// The URL of its single sign-on service.
     pub sso_url: String,
+    /// The binding of the single sign-on service.
+    #[serde(default)]
+    pub sso_binding: Binding,
+    /// Its single logout service, if its metadata has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub logout: Option<LogoutService>,
     /// Its pinned signing certificates. A signature by any of them is accepted.
     pub certificates: Certificates,
 }
@@ -92,6 +99,9 @@ pub struct Provider {
     pub sign_requests: bool,
     /// Whether requests ask for a fresh authentication (ForceAuthn).
     pub force_authn: bool,
+    /// Whether a sign-out continues at the identity provider, which ends its session too.
+    #[serde(default)]
+    pub sign_out_at_provider: bool,
     /// The requested authentication context classes, compared exactly; empty for any.
     #[serde(default)]
     pub authn_contexts: Vec<String>,

@@ -5,6 +5,7 @@ use kernel::Timestamp;
 use url::Url;
 
 use crate::{
+    binding::Binding,
     certificate::{Certificate, Certificates},
     domain::EmailDomain,
     error::ProviderError,
@@ -30,6 +31,8 @@ pub struct ProviderChange {
     pub sign_requests: bool,
     /// Whether requests ask for a fresh authentication (ForceAuthn).
     pub force_authn: bool,
+    /// Whether a sign-out continues at the identity provider.
+    pub sign_out_at_provider: bool,
     /// The requested authentication context classes: at most 10 URIs.
     pub authn_contexts: Vec<String>,
 }
@@ -65,6 +68,7 @@ pub struct CheckedChange {
     pub(crate) mapping: AttributeMapping,
     pub(crate) sign_requests: bool,
     pub(crate) force_authn: bool,
+    pub(crate) sign_out_at_provider: bool,
     pub(crate) authn_contexts: Vec<String>,
 }
 
@@ -105,6 +109,7 @@ impl ProviderChange {
             mapping: self.mapping,
             sign_requests: self.sign_requests,
             force_authn: self.force_authn,
+            sign_out_at_provider: self.sign_out_at_provider,
             authn_contexts: contexts(self.authn_contexts)?,
         })
     }
@@ -173,6 +178,8 @@ impl OtherSide {
                     })?,
                     sso_url: metadata::sso_url(&sso_url)
                         .map_err(|problem| field("ssoUrl", format!("the URL {problem}")))?,
+                    sso_binding: Binding::Post,
+                    logout: None,
                     certificates: pinned(&certificates, now)?,
                 };
                 let (valid_until, wants_signed_requests) = (None, false);

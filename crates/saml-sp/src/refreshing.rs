@@ -174,6 +174,8 @@ impl Provider {
         let ends = self.expires_at();
         let mut changed = Changes::default();
         changed.set(&mut self.idp.sso_url, idp.sso_url, "ssoUrl");
+        changed.set(&mut self.idp.sso_binding, idp.sso_binding, "ssoBinding");
+        changed.set(&mut self.idp.logout, idp.logout, "logoutService");
         changed.set(&mut self.idp.certificates, idp.certificates, "certificates");
         self.valid_until = valid_until;
         self.refresh.wants_signed_requests = wants_signed_requests;

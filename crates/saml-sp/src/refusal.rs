@@ -110,6 +110,8 @@ reasons! {
         NotBase64 "NOT_BASE64",
         /// The response is not UTF-8 or has a NUL.
         NotUtf8 "NOT_UTF8",
+        /// The message in a URL is not compressed with DEFLATE.
+        NotDeflate "NOT_DEFLATE",
     }
     Xml {
         /// A DOCTYPE or a processing instruction.
@@ -122,6 +124,8 @@ reasons! {
     Structure {
         /// The root element is not a SAML 2.0 Response.
         NotAResponse "NOT_A_RESPONSE",
+        /// The root element is not a SAML 2.0 LogoutRequest or LogoutResponse.
+        NotALogout "NOT_A_LOGOUT_MESSAGE",
         /// An element that SAML does not allow there or in this order.
         UnexpectedElement "UNEXPECTED_ELEMENT",
         /// No assertion, more than one, or one in the wrong place.
@@ -196,6 +200,8 @@ reasons! {
     Replay {
         /// The assertion was used before.
         Replayed "ASSERTION_REPLAYED",
+        /// The logout request was used before.
+        LogoutUsed "LOGOUT_REQUEST_ALREADY_USED",
     }
     Email {
         /// The expected place has no email address.

@@ -7,10 +7,12 @@ use kernel::{Env, Secret, Timestamp};
 use ring::digest::{SHA256, digest};
 
 use crate::{
+    binding::{Binding, Outgoing},
     connection_test::ConnectionTestId,
     id::ProviderId,
     keys::{KeyError, KeyPair},
     provider::Provider,
+    redirect,
     service::ServiceProvider,
     write,
 };
@@ -25,7 +27,7 @@ const RANDOM: usize = 20;
 pub struct RequestId(String);
 
 impl RequestId {
-    fn new(env: &dyn Env) -> Self {
+    pub(crate) fn new(env: &dyn Env) -> Self {
         Self(format!("_{}", random(env)))
     }
 
@@ -117,11 +119,9 @@ pub struct BegunLogin {
     pub request: Request,
     /// The secret to store in the browser, in its own cookie.
     pub browser: Secret<String>,
-    /// The URL to post the form to.
-    pub action: String,
-    /// The field `SAMLRequest`.
-    pub saml_request: String,
-    /// The field `RelayState`: a random key of this request.
+    /// What to send: `SAMLRequest` and `RelayState`.
+    pub outgoing: Outgoing,
+    /// The RelayState: a random key of this request.
     pub relay_state: String,
 }
 
@@ -146,14 +146,20 @@ pub fn begin(
         created_at: now,
         expires_at: now.plus_millis(REQUEST_MINUTES * 60_000),
     };
-    let xml = write::authn_request(&request, service, provider, key)?;
-    Ok(BegunLogin {
-        browser: Secret::new(browser),
-        action: provider.idp.sso_url.clone(),
-        saml_request: data_encoding::BASE64.encode(xml.as_bytes()),
-        relay_state,
-        request,
-    })
+    let location = &provider.idp.sso_url;
+    let outgoing = match provider.idp.sso_binding {
+        Binding::Post => {
+            let xml = write::authn_request(&request, service, provider, key)?;
+            let message = data_encoding::BASE64.encode(xml.as_bytes());
+            let fields = vec![("SAMLRequest", message), ("RelayState", relay_state.clone())];
+            Outgoing::Form { action: location.clone(), fields }
+        }
+        Binding::Redirect => {
+            let xml = write::authn_request(&request, service, provider, None)?;
+            redirect::url(location, ("SAMLRequest", &xml), Some(&relay_state), key).map(Outgoing::Url)?
+        }
+    };
+    Ok(BegunLogin { browser: Secret::new(browser), outgoing, relay_state, request })
 }
 
 fn random(env: &dyn Env) -> String {

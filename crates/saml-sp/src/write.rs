@@ -1,14 +1,17 @@
-//! Writes requests and our own metadata.
+//! Writes requests, logout messages and our own metadata.
 
 use std::io;
 
+use kernel::Timestamp;
 use quick_xml::{
     Writer,
     events::{BytesText, Event},
 };
 
 use crate::{
+    binding::Binding,
     keys::{KeyError, KeyPair, OurKeys},
+    logout::IdpSession,
     provider::Provider,
     request::Request,
     service::ServiceProvider,
@@ -16,7 +19,6 @@ use crate::{
     xml::{DS, MD, SAML, SAMLP},
 };
 
-const POST: &str = "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST";
 /// The encryption methods that our metadata offers.
 const ENCRYPTION: [&str; 4] = [
     "http://www.w3.org/2009/xmlenc11#aes256-gcm",
@@ -48,9 +50,7 @@ pub(crate) fn authn_request(
     key: Option<&KeyPair>,
 ) -> Result<String, KeyError> {
     let id = request.id.as_str();
-    // Whole seconds, because some identity providers reject fractions.
-    let instant = request.created_at.to_string();
-    let instant = format!("{}Z", instant.split('.').next().unwrap_or_default());
+    let instant = instant(request.created_at);
     let mut attributes = vec![
         ("xmlns:samlp", SAMLP),
         ("xmlns:saml", SAML),
@@ -58,7 +58,7 @@ pub(crate) fn authn_request(
         ("Version", "2.0"),
         ("IssueInstant", &instant),
         ("Destination", &provider.idp.sso_url),
-        ("ProtocolBinding", POST),
+        ("ProtocolBinding", Binding::Post.uri()),
         ("AssertionConsumerServiceURL", &service.acs_url),
     ];
     if request.force_authn {
@@ -83,19 +83,105 @@ pub(crate) fn authn_request(
             }
             Ok(())
         });
-    let plain = text(written.map(|xml| xml.get_ref().clone()))?;
-    match key {
-        None => Ok(plain),
-        Some(key) => {
-            let signed = signature::sign(&plain, &[1], id, key)?;
-            // Only names our certificate; the KeyInfo is not signed.
-            let certificate = key.certificate.base64();
-            let info = format!(
-                "</ds:SignatureValue><ds:KeyInfo><ds:X509Data><ds:X509Certificate>{certificate}</ds:X509Certificate></ds:X509Data></ds:KeyInfo>"
-            );
-            Ok(signed.replacen("</ds:SignatureValue>", &info, 1))
-        }
+    signed(written.map(|xml| xml.get_ref().clone()), id, key)
+}
+
+/// Returns a time in whole seconds, because some identity providers reject fractions.
+fn instant(time: Timestamp) -> String {
+    let text = time.to_string();
+    format!("{}Z", text.split('.').next().unwrap_or_default())
+}
+
+/// Signs a written message, whose second element is an [`unsigned_signature`] if there is a key.
+fn signed(written: io::Result<Vec<u8>>, id: &str, key: Option<&KeyPair>) -> Result<String, KeyError> {
+    let plain = text(written)?;
+    let Some(key) = key else { return Ok(plain) };
+    let signed = signature::sign(&plain, &[1], id, key)?;
+    // Only names our certificate; the KeyInfo is not signed.
+    let certificate = key.certificate.base64();
+    let info = format!(
+        "</ds:SignatureValue><ds:KeyInfo><ds:X509Data><ds:X509Certificate>{certificate}</ds:X509Certificate></ds:X509Data></ds:KeyInfo>"
+    );
+    Ok(signed.replacen("</ds:SignatureValue>", &info, 1))
+}
+
+/// The parts that all logout messages have.
+pub(crate) struct Message<'a> {
+    /// The ID.
+    pub(crate) id: &'a str,
+    /// The time of issue.
+    pub(crate) issued_at: Timestamp,
+    /// The URL that it is sent to.
+    pub(crate) destination: &'a str,
+    /// The issuer.
+    pub(crate) service: &'a ServiceProvider,
+}
+
+impl Message<'_> {
+    /// Writes a message: its issuer, room for a signature if there is a key, and a content.
+    fn write(
+        &self,
+        name: &str,
+        more: Option<(&str, &str)>,
+        key: Option<&KeyPair>,
+        content: impl FnOnce(&mut Xml) -> io::Result<()>,
+    ) -> Result<String, KeyError> {
+        let instant = instant(self.issued_at);
+        let attributes = [
+            ("xmlns:samlp", SAMLP),
+            ("xmlns:saml", SAML),
+            ("ID", self.id),
+            ("Version", "2.0"),
+            ("IssueInstant", &instant),
+            ("Destination", self.destination),
+        ];
+        let mut xml = Writer::new(Vec::new());
+        let element = xml.create_element(name).with_attributes(attributes.into_iter().chain(more));
+        let written = element.write_inner_content(|xml| {
+            leaf(xml, "saml:Issuer", &self.service.entity_id)?;
+            if key.is_some() {
+                unsigned_signature(xml, self.id)?;
+            }
+            content(xml)
+        });
+        signed(written.map(|xml| xml.get_ref().clone()), self.id, key)
     }
+}
+
+/// Returns a LogoutRequest, signed if there is a key.
+pub(crate) fn logout_request(
+    message: &Message<'_>,
+    session: &IdpSession,
+    key: Option<&KeyPair>,
+) -> Result<String, KeyError> {
+    message.write("samlp:LogoutRequest", None, key, |xml| {
+        let attributes = [
+            ("Format", &session.format),
+            ("NameQualifier", &session.name_qualifier),
+            ("SPNameQualifier", &session.sp_name_qualifier),
+        ];
+        let attributes = attributes.iter().filter_map(|(name, value)| Some((*name, value.as_deref()?)));
+        let name_id = xml.create_element("saml:NameID").with_attributes(attributes);
+        name_id.write_text_content(BytesText::new(&session.name_id))?;
+        session.session_index.iter().try_for_each(|index| leaf(xml, "samlp:SessionIndex", index))
+    })
+}
+
+/// Returns a LogoutResponse, signed if there is a key.
+pub(crate) fn logout_response(
+    message: &Message<'_>,
+    in_response_to: &str,
+    status: &str,
+    key: Option<&KeyPair>,
+) -> Result<String, KeyError> {
+    let answered = ("InResponseTo", in_response_to);
+    message.write("samlp:LogoutResponse", Some(answered), key, |xml| {
+        xml.create_element("samlp:Status").write_inner_content(|xml| {
+            let code = xml.create_element("samlp:StatusCode").with_attribute(("Value", status));
+            code.write_empty().map(|_| ())
+        })?;
+        Ok(())
+    })
 }
 
 /// Writes a signature without digest and signature value.
@@ -122,7 +208,7 @@ fn unsigned_signature(xml: &mut Xml, id: &str) -> io::Result<()> {
 }
 
 impl ServiceProvider {
-    /// Returns our metadata for one provider: entity id, assertion consumer service, and the certificates of all keys
+    /// Returns our metadata for one provider: entity id, services, and the certificates of all keys
     /// (two during a rotation).
     pub fn metadata(&self, keys: &OurKeys, sign_requests: bool) -> Result<String, KeyError> {
         let mut xml = Writer::new_with_indent(Vec::new(), b' ', 2);
@@ -144,13 +230,19 @@ impl ServiceProvider {
                         {
                             key_descriptor(xml, use_, &key.certificate.base64())?;
                         }
+                        for binding in Binding::ALL {
+                            let place = [("Binding", binding.uri()), ("Location", self.slo_url.as_str())];
+                            xml.create_element("md:SingleLogoutService")
+                                .with_attributes(place)
+                                .write_empty()?;
+                        }
                         leaf(
                             xml,
                             "md:NameIDFormat",
                             "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress",
                         )?;
                         let place = [
-                            ("Binding", POST),
+                            ("Binding", Binding::Post.uri()),
                             ("Location", self.acs_url.as_str()),
                             ("index", "0"),
                             ("isDefault", "true"),

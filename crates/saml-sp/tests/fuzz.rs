@@ -108,10 +108,19 @@ fn metadata() {
     let corpus = corpus("metadata");
     let read: Vec<&str> =
         corpus.iter().filter(|(_, input)| fuzz::metadata(input)).map(|(name, _)| name.as_str()).collect();
-    let sound = ["declared", "loopback", "one_of", "plain", "samlp", "simplesamlphp", "until"];
+    let sound = ["declared", "loopback", "one_of", "plain", "redirect", "samlp", "simplesamlphp", "until"];
     assert_eq!(read, sound, "of {}", corpus.len());
     let count = feed(&corpus, |input| {
         fuzz::metadata(input);
     });
     println!("{count} metadata documents tested");
+}
+
+#[test]
+fn logout_messages() {
+    let corpus = corpus("logout");
+    // The corpus has no signed message, so that none may be accepted.
+    assert!(corpus.len() > 5 && !corpus.values().any(|input| fuzz::logout(input)));
+    let count = feed(&corpus, |input| assert!(!fuzz::logout(input)));
+    println!("{count} logout messages tested");
 }

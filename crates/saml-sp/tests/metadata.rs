@@ -19,7 +19,7 @@ use openssl::{
     rsa::Rsa,
     x509::X509,
 };
-use saml_sp::{IdpMetadata, MAX_CERTIFICATES, MAX_METADATA, MetadataError};
+use saml_sp::{Binding, IdpMetadata, LogoutService, MAX_CERTIFICATES, MAX_METADATA, MetadataError};
 
 const POST: &str = "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST";
 const REDIRECT: &str = "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect";
@@ -179,11 +179,16 @@ fn metadata_of_keycloak_is_accepted() {
 
 /// SimpleSAMLphp offers HTTP-POST only if configured.
 #[test]
-fn metadata_of_simplesamlphp_needs_http_post() {
+fn metadata_of_simplesamlphp_is_accepted() {
     let keys = key(" use=\"signing\"", &RSA[0]) + &key(" use=\"encryption\"", &RSA[0]);
     let redirect = service(REDIRECT, "https://idp.example/simplesaml/saml2/idp/SSOService.php");
-    refused(&entity(&keys, &redirect), |error| *error == MetadataError::NoPostBinding);
+    let address = "https://idp.example/simplesaml/saml2/idp/SSOService.php";
+    assert_eq!(
+        is(&entity(&keys, &redirect), "https://idp.example", address, 1).idp.sso_binding,
+        Binding::Redirect
+    );
     let both = redirect + &service(POST, "https://idp.example/simplesaml/saml2/idp/SSOService.php");
+    assert_eq!(read(&entity(&keys, &both)).unwrap().idp.sso_binding, Binding::Post);
     is(
         &entity(&keys, &both),
         "https://idp.example",
@@ -347,12 +352,42 @@ fn sso_urls_must_be_https_with_a_host() {
         matches!(error, MetadataError::Address(_))
     });
     refused(&usual().replace(" Location", " ResponseLocation"), |error| {
-        *error == MetadataError::NoPostBinding
+        *error == MetadataError::NoSsoService
     });
-    refused(&usual().replace(POST, &POST.to_lowercase()), |error| *error == MetadataError::NoPostBinding);
+    refused(&usual().replace(POST, &POST.to_lowercase()), |error| *error == MetadataError::NoSsoService);
     refused(&usual().replace("md:SingleSignOnService", "md:SingleLogoutService"), |error| {
-        *error == MetadataError::NoPostBinding
+        *error == MetadataError::NoSsoService
     });
+}
+
+#[test]
+fn logout_service_is_read_if_it_is_usable() {
+    let logout =
+        |binding: &str, rest: &str| format!("<md:SingleLogoutService Binding=\"{binding}\" {rest}/>");
+    let found =
+        |services: &str| read(&usual().replace("<md:SingleSignOn", &format!("{services}<md:SingleSignOn")));
+    let found = |services: &str| found(services).unwrap().idp.logout;
+    let post = logout(POST, "Location='https://idp.example/slo'");
+    let service = |binding, location: &str, response_location: Option<&str>| {
+        let response_location = response_location.map(str::to_owned);
+        Some(LogoutService { binding, location: location.into(), response_location })
+    };
+    assert_eq!(found(""), None);
+    assert_eq!(found(&post), service(Binding::Post, "https://idp.example/slo", None));
+    let redirect =
+        logout(REDIRECT, "Location='https://idp.example/r?a=b' ResponseLocation='https://idp.example/done'");
+    let both = service(Binding::Redirect, "https://idp.example/r?a=b", Some("https://idp.example/done"));
+    assert_eq!(found(&format!("{post}{redirect}")), both);
+    assert_eq!(both.unwrap().response_url(), "https://idp.example/done");
+    for unusable in [
+        logout("urn:oasis:names:tc:SAML:2.0:bindings:SOAP", "Location='https://idp.example/slo'"),
+        logout(POST, ""),
+        logout(POST, "Location='http://idp.example/slo'"),
+        logout(POST, "Location='javascript:alert(1)'"),
+        logout(POST, "Location='https://idp.example/slo' ResponseLocation='javascript:alert(1)'"),
+    ] {
+        assert_eq!(found(&unusable), None, "{unusable}");
+    }
 }
 
 #[test]

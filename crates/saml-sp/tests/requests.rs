@@ -4,8 +4,8 @@ use bergshamra::{DsigContext, KeysManager, VerifyResult, keys::loader::load_x509
 use data_encoding::BASE64;
 use kernel::{ManualEnv, TenantId};
 use saml_sp::{
-    AttributeMapping, IdentityProvider, KeyPair, OurKeys, Provider, ProviderId, Refresh, RequestPurpose,
-    SealedKey, ServiceProvider, Source, begin,
+    AttributeMapping, Binding, IdentityProvider, KeyPair, OurKeys, Provider, ProviderId, Refresh,
+    RequestPurpose, SealedKey, ServiceProvider, Source, begin,
 };
 
 #[test]
@@ -22,6 +22,8 @@ fn an_independent_verifier_accepts_a_signed_request() {
         idp: IdentityProvider {
             entity_id: "https://idp.example".into(),
             sso_url: "https://idp.example/sso?a=b&c=\u{e9}".into(),
+            sso_binding: Binding::Post,
+            logout: None,
             certificates: vec![pair.certificate.clone()],
         },
         source: Source::Fields,
@@ -29,6 +31,7 @@ fn an_independent_verifier_accepts_a_signed_request() {
         mapping: AttributeMapping::default(),
         sign_requests: true,
         force_authn: true,
+        sign_out_at_provider: false,
         authn_contexts: vec!["urn:a<b>&\"c\"".into()],
         keys: OurKeys { active: kept, next: None },
         refresh: Refresh::default(),
@@ -40,7 +43,9 @@ fn an_independent_verifier_accepts_a_signed_request() {
     let begun =
         begin(&env, &service, &provider, Some(&pair), RequestPurpose { return_to: "/".into(), trial: None })
             .unwrap();
-    let xml = String::from_utf8(BASE64.decode(begun.saml_request.as_bytes()).unwrap()).unwrap();
+    let xml =
+        String::from_utf8(BASE64.decode(begun.outgoing.field("SAMLRequest").unwrap().as_bytes()).unwrap())
+            .unwrap();
 
     let mut keys = KeysManager::new();
     keys.add_key(load_x509_cert_der(pair.certificate.der()).unwrap());

@@ -2,8 +2,8 @@
 
 use kernel::{Env, ManualEnv, Secret, TenantId};
 use saml_sp::{
-    AttributeMapping, IdentityProvider, KeyError, OurKeys, Provider, ProviderId, Refresh, RequestPurpose,
-    SealKey, SealedKey, ServiceProvider, Source,
+    AttributeMapping, Binding, IdentityProvider, KeyError, OurKeys, Provider, ProviderId, Refresh,
+    RequestPurpose, SealKey, SealedKey, ServiceProvider, Source,
 };
 
 struct Open;
@@ -60,6 +60,8 @@ fn requests_share_no_guessable_values() {
         idp: IdentityProvider {
             entity_id: "https://idp.example".into(),
             sso_url: "https://idp.example/sso".into(),
+            sso_binding: Binding::Post,
+            logout: None,
             certificates: Vec::new(),
         },
         source: Source::Fields,
@@ -67,6 +69,7 @@ fn requests_share_no_guessable_values() {
         mapping: AttributeMapping::default(),
         sign_requests: false,
         force_authn: false,
+        sign_out_at_provider: false,
         authn_contexts: Vec::new(),
         keys: OurKeys {
             active: SealedKey::generate(&Open, &id, &service.entity_id, env.now()).unwrap(),
@@ -84,8 +87,9 @@ fn requests_share_no_guessable_values() {
         let begun = saml_sp::begin(&env, &service, &provider, None, intent).unwrap();
         assert!(seen.insert(begun.request.id.as_str().to_owned()));
         assert!(seen.insert(begun.browser.expose().clone()));
-        assert!(begun.relay_state.len() <= 80 && seen.insert(begun.relay_state));
-        assert!(!begun.saml_request.contains("/account"));
+        let field = |name| begun.outgoing.field(name).unwrap().to_owned();
+        assert!(field("RelayState").len() <= 80 && seen.insert(field("RelayState")));
+        assert!(!field("SAMLRequest").contains("/account"));
         assert_eq!(begun.request.expires_at, env.now().plus_millis(600_000));
     }
 }

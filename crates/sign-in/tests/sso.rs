@@ -107,6 +107,7 @@ impl World {
             accepted: examine(&field, &against).into_result().unwrap(),
             browser: Some(begun.browser.expose().clone()),
             relay_state: Some(begun.relay_state.clone()),
+            provider_session: None,
         };
         let verifiers = Verifiers { passkeys: None, totp: &NoKeys };
         let device = Device::new("a test", None, None);

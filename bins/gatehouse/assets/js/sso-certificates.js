@@ -12,6 +12,8 @@ onProvider((now) => {
   $("[data-source]", theirs).replaceChildren(...sourceOf(now));
   $("[data-refresh]", theirs).hidden = now.source !== "METADATA_URL";
   $("[data-sso-url]", theirs).textContent = now.ssoUrl;
+  $("[data-sso-binding]", theirs).textContent = now.ssoBinding;
+  $("[data-slo-url]", theirs).textContent = now.sloUrl ?? "None in the metadata. Gatehouse sends no logout messages.";
   $("[data-failed]", theirs).replaceChildren(...failedRefresh(now.metadata));
   $("[data-theirs]", theirs).replaceChildren(...now.certificates.map((one, at) => certificate(one, `certificate ${at + 1} of the identity provider`)));
 

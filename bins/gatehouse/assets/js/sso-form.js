@@ -51,6 +51,7 @@ export function body() {
     attributeMapping: email ? { email } : {},
     signRequests: fields.signRequests.checked,
     forceAuthn: fields.forceAuthn.checked,
+    signOutAtProvider: fields.signOutAtProvider.checked,
     authnContexts: listed(fields.authnContexts.value, /\s+/),
   };
 }
@@ -74,6 +75,7 @@ export function fill(provider) {
   fields.attributeMapping.value = provider.attributeMapping.email ?? "";
   fields.signRequests.checked = provider.signRequests;
   fields.forceAuthn.checked = provider.forceAuthn;
+  fields.signOutAtProvider.checked = provider.signOutAtProvider;
   fields.authnContexts.value = provider.authnContexts.join("\n");
   $("details", form).open = provider.authnContexts.length > 0;
   lookAtWay();

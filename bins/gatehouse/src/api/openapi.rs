@@ -62,6 +62,9 @@ fn complete(document: &mut Value) {
         ("/components/schemas/MfaPolicy/properties/acceptedFactors/uniqueItems", json!(true)),
         ("/components/schemas/PatPolicy/properties/allowedScopes/uniqueItems", json!(true)),
         ("/components/schemas/OidcProviderBody/properties/signingAlgorithms/uniqueItems", json!(true)),
+        ("/components/schemas/OidcProviderBody/properties/scopes/uniqueItems", json!(true)),
+        ("/components/schemas/OidcProviderBody/properties/acrValues/uniqueItems", json!(true)),
+        ("/components/schemas/OidcProviderBody/properties/emailDomains/uniqueItems", json!(true)),
     ];
     for (pointer, value) in components {
         description::put(document, pointer, value);
@@ -79,7 +82,7 @@ fn complete(document: &mut Value) {
             }
             resources::complete(path, method, operation);
             description::complete_operation(path, operation);
-            if path.ends_with("/acs") || path.ends_with("/callback") {
+            if ["/acs", "/slo", "/callback"].iter().any(|end| path.ends_with(end)) {
                 add_pages(operation);
             }
         }
@@ -88,7 +91,7 @@ fn complete(document: &mut Value) {
 
 /// Adds the HTML pages with which browsers are answered if a response is refused.
 fn add_pages(operation: &mut Value) {
-    for status in ["401", "403"] {
+    for status in ["400", "401", "403"] {
         let content = operation.pointer_mut(&format!("/responses/{status}/content"));
         if let Some(content) = content.and_then(Value::as_object_mut) {
             content.insert("text/html".into(), json!({ "schema": { "type": "string" } }));

@@ -43,6 +43,9 @@ pub(crate) enum Command {
         /// Email domains whose users it may sign in, separated by commas
         #[arg(long, value_delimiter = ',', required = true)]
         email_domains: Vec<String>,
+        /// Sign users out at the identity provider too when they sign out
+        #[arg(long)]
+        sign_out_at_provider: bool,
     },
     /// List a tenant's SSO connections
     #[command(after_help = "Example:\n  gatehouse saml list --tenant acme")]
@@ -102,9 +105,14 @@ pub(crate) struct ProviderSelection {
 pub(crate) async fn run(command: Command, raw: &mut Raw, env: Arc<dyn Env>) -> Result<Report> {
     let desk = ProviderOperator { office: Operator::open(raw, env).await?, settings: raw.settings()? };
     match command {
-        Command::Add { tenant, name, from, email_domains } => {
-            let change =
-                ProviderChange { name, email_domains, sign_requests: true, ..ProviderChange::default() };
+        Command::Add { tenant, name, from, email_domains, sign_out_at_provider } => {
+            let change = ProviderChange {
+                name,
+                email_domains,
+                sign_requests: true,
+                sign_out_at_provider,
+                ..ProviderChange::default()
+            };
             desk.add(&tenant, change, from).await
         }
         Command::List { tenant } => desk.list(&tenant).await,
@@ -181,8 +189,8 @@ impl ProviderOperator {
         let made = write.await?;
         let service = ServiceProvider::of(&self.settings.base_url(), &made.id);
         let lines = format!(
-            "Added {}. Enter these values at the identity provider:\nEntity ID  {}\nACS URL    {}",
-            made.id, service.entity_id, service.acs_url
+            "Added {}. Enter these values at the identity provider:\nEntity ID          {}\nACS URL            {}\nSingle logout URL  {}",
+            made.id, service.entity_id, service.acs_url, service.slo_url
         );
         Ok(Report::new(json!({ "id": made.id }), lines))
     }

@@ -27,6 +27,10 @@ fn reason(code: &str) -> Option<&'static str> {
     Some(match code {
         "SESSION_REVOKED" => "This session was ended. Sign in again to continue.",
         "SIGNED_OUT" => "You are signed out.",
+        "SIGNED_OUT_HERE" => {
+            "You are signed out here, but your organization's identity provider did not confirm that it signed you out. \
+             Close the browser to be safe."
+        }
         "PASSWORD_CHANGED" => "Your password was changed.",
         "REAUTH_REQUIRED" => {
             "Sign in again to continue. This change requires a sign-in within the last five minutes."

@@ -31,7 +31,11 @@ use actix_web::{
 };
 use gate::{access::Gate, shape::AreaProblem};
 
-pub(crate) use self::{refusal::problem_page, saml_post::saml_post, sso_refused::sso_refused};
+pub(crate) use self::{
+    refusal::problem_page,
+    saml_post::{PostPurpose, saml_post},
+    sso_refused::sso_refused,
+};
 
 /// Public pages, for the table of operations.
 pub(crate) const OPEN: [&str; 7] = [

@@ -59,6 +59,12 @@ fn words(code: &str) -> RefusalText {
              through its VPN.",
             Some("If you need access from here, ask {} to allow your network, and give them this code."),
         ),
+        "SAML_LOGOUT_REFUSED" => (
+            "You may still be signed in",
+            "The logout message of your organization's identity provider was not accepted. Sign out here, and close the \
+             browser.",
+            Some("If it happens again, give this code to {}. It identifies the cause."),
+        ),
         "SESSION_REVOKED" => (
             "You are signed out",
             "Your organization's identity provider ended your session during the sign-in. Sign in again.",

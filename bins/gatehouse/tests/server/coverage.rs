@@ -412,6 +412,7 @@ pub(crate) fn body(operation: &Operation) -> Option<Value> {
         | "complete_saml_rotation"
         | "verify_domain"
         | "saml_acs"
+        | "saml_slo"
         | "retry_webhook_delivery" => Some(json!({})),
         other if other.contains("oidc") && operation.method == "POST" => Some(json!({})),
         _ if matches!(operation.method.as_str(), "GET" | "DELETE") => None,
@@ -539,8 +540,9 @@ fn public_operations_ignore_credentials() {
             assert_eq!(answers[0], answers[1], "{}", operation.id);
             let expected = match operation.id.as_str() {
                 // The SSO connection does not exist, and the operations of POST need a form.
-                "saml_metadata" | "saml_login" | "oidc_login" | "oidc_callback" | "oidc_jwks" => 404,
-                "saml_acs" | "oidc_backchannel_logout" => 415,
+                "saml_metadata" | "saml_login" | "saml_logout" | "saml_slo_redirect" | "oidc_login"
+                | "oidc_callback" | "oidc_jwks" => 404,
+                "saml_acs" | "saml_slo" | "oidc_backchannel_logout" => 415,
                 "sign_in_providers" => 200,
                 // This server has no mail.
                 "forgotten_password" => 409,

@@ -76,6 +76,7 @@ fn all() -> Catalog {
         .with::<saml::SamlProviderTested>()
         .with::<saml::SamlProviderCertificateExpiring>()
         .with::<saml::SamlSignInRefused>()
+        .with::<saml::SamlLogoutRefused>()
         .with::<saml::SamlSubjectPinned>()
         .with::<saml::SamlSubjectUnpinned>()
         .with::<oidc::OidcProviderCreated>()

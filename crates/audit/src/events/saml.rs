@@ -65,6 +65,18 @@ events! {
         #[serde(skip_serializing_if = "Option::is_none")]
         suppressed: Option<u64> = None,
     }
+    /// A SAML logout message was refused. No session was revoked.
+    SamlLogoutRefused = "ACCOUNT_SAML_LOGOUT_REFUSED" (SAML_PROVIDER, BY_PROVIDER) {
+        /// Which check failed: `ENCODING`, `XML`, `STRUCTURE`, `SIGNATURE`, `DECRYPTION`, `ADDRESSING`, `CONDITIONS` or `REPLAY`.
+        step: String = "SIGNATURE".into(),
+        /// Reason code of the failure.
+        reason: String = "UNSIGNED".into(),
+        /// Actual and expected value.
+        detail: String = "the LogoutRequest is not signed".into(),
+        /// Only in a summary: number of similar refusals of the last 10 seconds that have no entry.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        suppressed: Option<u64> = None,
+    }
     /// A user signed in with a persistent NameID for the first time. Other NameIDs of the user are refused from now on.
     SamlSubjectPinned = "ACCOUNT_SAML_SUBJECT_PINNED" (USER, BY_PROVIDER) {
         /// `sso_…`

@@ -44,6 +44,7 @@ codes! {
     InvalidCidr = "INVALID_CIDR", BAD_REQUEST, "The text is neither an IP address nor a CIDR range.";
     DuplicateCidr = "DUPLICATE_CIDR", BAD_REQUEST, "A rule for this range exists already.";
     UnknownPurpose = "UNKNOWN_PURPOSE", BAD_REQUEST, "No step-up purpose has this name.";
+    SamlLogoutRefused = "SAML_LOGOUT_REFUSED", BAD_REQUEST, "The logout message was not accepted.";
     OidcLogoutRefused = "OIDC_LOGOUT_REFUSED", BAD_REQUEST, "The logout token was not accepted.";
     Unauthenticated = "UNAUTHENTICATED", UNAUTHORIZED, "The request carries no valid credential.";
     SessionRevoked = "SESSION_REVOKED", UNAUTHORIZED, "The session was ended.";

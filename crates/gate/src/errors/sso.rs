@@ -72,6 +72,12 @@ impl Problem {
         let problem = "the logout token was refused. The audit log shows administrators the reason";
         Self::new(Code::OidcLogoutRefused, problem)
     }
+
+    /// Returns the refusal of a SAML logout message.
+    pub fn saml_logout_refused() -> Self {
+        let problem = "the logout message was refused. The audit log shows administrators the reason";
+        Self::new(Code::SamlLogoutRefused, problem)
+    }
 }
 
 fn not_provisioned() -> Problem {

@@ -1,4 +1,4 @@
-//! Fuzz targets: a response for one provider with pinned certificates, and metadata.
+//! Fuzz targets: a response and logout messages for one provider with pinned certificates, and metadata.
 
 use std::sync::LazyLock;
 
@@ -6,8 +6,9 @@ use data_encoding::BASE64;
 use kernel::{ManualEnv, Secret, TenantId, Timestamp};
 
 use crate::{
-    Against, AttributeMapping, Certificate, IdentityProvider, IdpMetadata, KeyPair, OurKeys, Provider,
-    ProviderId, Refresh, SealedKey, ServiceProvider, Source, examine,
+    Against, AttributeMapping, Binding, Certificate, IdentityProvider, IdpMetadata, Incoming, KeyPair,
+    OurKeys, Provider, ProviderId, Refresh, SealedKey, ServiceProvider, Source, examine,
+    examine_logout_request, examine_logout_response, redirect,
 };
 
 /// Issuer, recipient and time of the documents in the corpus.
@@ -38,6 +39,8 @@ static FIXED: LazyLock<Fixed> = LazyLock::new(|| {
         idp: IdentityProvider {
             entity_id: IDP.into(),
             sso_url: format!("{IDP}/sso"),
+            sso_binding: Binding::Post,
+            logout: None,
             certificates: vec![pinned],
         },
         source: Source::Fields,
@@ -45,6 +48,7 @@ static FIXED: LazyLock<Fixed> = LazyLock::new(|| {
         mapping: AttributeMapping::default(),
         sign_requests: true,
         force_authn: false,
+        sign_out_at_provider: false,
         authn_contexts: Vec::new(),
         keys: OurKeys { active: kept, next: None },
         refresh: Refresh::default(),
@@ -52,8 +56,11 @@ static FIXED: LazyLock<Fixed> = LazyLock::new(|| {
         created_at: now,
         updated_at: now,
     };
-    let service =
-        ServiceProvider { entity_id: format!("{SERVICE}/metadata"), acs_url: format!("{SERVICE}/acs") };
+    let service = ServiceProvider {
+        entity_id: format!("{SERVICE}/metadata"),
+        acs_url: format!("{SERVICE}/acs"),
+        slo_url: format!("{SERVICE}/slo"),
+    };
     Fixed { provider, service, keys: vec![KeyPair { private: Secret::new(private), certificate: ours }], now }
 });
 
@@ -69,6 +76,26 @@ pub fn response(input: &[u8]) -> bool {
         assert_eq!(name, Some(SUBJECT), "the response authenticated another user");
     }
     examined.outcome.is_ok()
+}
+
+/// Examines a logout message: the XML of a form, the XML in a query, or the text of a query. Returns whether any of them was
+/// accepted.
+pub fn logout(input: &[u8]) -> bool {
+    let fixed = &*FIXED;
+    let against =
+        Against { provider: &fixed.provider, service: &fixed.service, keys: &fixed.keys, now: fixed.now };
+    let field = BASE64.encode(input);
+    let is_accepted = |incoming| {
+        examine_logout_request(incoming, &against).is_ok()
+            || examine_logout_response(incoming, &against).is_ok()
+    };
+    let text = String::from_utf8_lossy(input);
+    let url = redirect::url("", ("SAMLRequest", &text), None, None).unwrap_or_default();
+    let signature = "&SigAlg=http%3A%2F%2Fwww.w3.org%2F2001%2F04%2Fxmldsig-more%23rsa-sha256&Signature=AAAA";
+    let query = [url.trim_start_matches('?'), signature].concat();
+    is_accepted(Incoming::Field(&field))
+        || is_accepted(Incoming::Query(&query))
+        || is_accepted(Incoming::Query(&text))
 }
 
 /// Parses metadata. Panics if the result exceeds its limits.

@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::structure;
 use crate::{
+    keys::KeyPair,
+    logout::IdpSession,
     refusal::{Reason, Refusal},
     xml::{self, SAML, XSI, attribute, child, elements, is, named, only_text},
 };
@@ -28,6 +30,8 @@ pub struct Claims {
     pub name_id: Option<NameId>,
     /// The authentication context class of the first statement.
     pub authn_context: Option<String>,
+    /// The session at the identity provider, to end it; `None` without a NameID, or with a blank one.
+    pub session: Option<IdpSession>,
     /// The attributes of the subject.
     pub attributes: Vec<Attribute>,
     pub(crate) confirmations: Vec<Confirmation>,
@@ -82,10 +86,12 @@ pub(crate) struct Authn {
     pub(crate) instant: Timestamp,
     pub(crate) session_not_on_or_after: Option<Timestamp>,
     pub(crate) class: Option<String>,
+    pub(crate) session_index: Option<String>,
 }
 
-/// Reads the claims of a verified document, which is a response with an assertion or an assertion alone.
-pub(super) fn read(signed: &str) -> Result<Claims, Refusal> {
+/// Reads the claims of a verified document, which is a response with an assertion or an assertion alone. `keys` decrypt a
+/// NameID.
+pub(super) fn read(signed: &str, keys: &[KeyPair]) -> Result<Claims, Refusal> {
     let tree = xml::parse(signed)?;
     let root = tree.root_element();
     let assertion = if is(root, SAML, "Assertion") {
@@ -93,13 +99,20 @@ pub(super) fn read(signed: &str) -> Result<Claims, Refusal> {
     } else {
         structure::assertion(structure::response(root)?.assertion)?
     };
+    let subject = name_id(assertion.subject, keys)?;
     let authn: Vec<Authn> = assertion.authn.iter().map(|node| statement(*node)).collect::<Result<_, _>>()?;
     Ok(Claims {
         id: attribute(assertion.root, "ID").unwrap_or_default().to_owned(),
         issuer: only_text(assertion.issuer)?.to_owned(),
         issue_instant: time(assertion.root, "IssueInstant")?
             .ok_or_else(|| Refusal::new(Reason::IssueInstant, "the Assertion has no IssueInstant"))?,
-        name_id: name_id(assertion.subject)?,
+        name_id: subject
+            .as_ref()
+            .map(|subject| NameId { format: subject.format.clone(), value: subject.name_id.clone() }),
+        session: subject.filter(|subject| !subject.name_id.trim().is_empty()).map(|subject| IdpSession {
+            session_index: authn.iter().find_map(|one| one.session_index.clone()),
+            ..subject
+        }),
         authn_context: authn.first().and_then(|first| first.class.clone()),
         attributes: attributes(&assertion.attributes)?,
         confirmations: named(assertion.subject, SAML, "SubjectConfirmation")
@@ -111,7 +124,7 @@ pub(super) fn read(signed: &str) -> Result<Claims, Refusal> {
 }
 
 /// Reads an attribute with a UTC timestamp.
-pub(super) fn time(node: Node<'_, '_>, name: &str) -> Result<Option<Timestamp>, Refusal> {
+pub(crate) fn time(node: Node<'_, '_>, name: &str) -> Result<Option<Timestamp>, Refusal> {
     let Some(text) = attribute(node, name) else { return Ok(None) };
     let read = text.ends_with('Z').then(|| text.parse().ok()).flatten();
     let malformed =
@@ -119,18 +132,19 @@ pub(super) fn time(node: Node<'_, '_>, name: &str) -> Result<Option<Timestamp>, 
     read.map(Some).ok_or_else(malformed)
 }
 
-fn name_id(subject: Node<'_, '_>) -> Result<Option<NameId>, Refusal> {
-    let known = |node: Node<'_, '_>| is(node, SAML, "NameID") || is(node, SAML, "SubjectConfirmation");
-    if let Some(other) = elements(subject).find(|node| !known(*node)) {
+fn name_id(subject: Node<'_, '_>, keys: &[KeyPair]) -> Result<Option<IdpSession>, Refusal> {
+    let is_id = |node: &Node<'_, '_>| is(*node, SAML, "NameID") || is(*node, SAML, "EncryptedID");
+    let is_known = |node: &Node<'_, '_>| is_id(node) || is(*node, SAML, "SubjectConfirmation");
+    if let Some(other) = elements(subject).find(|node| !is_known(node)) {
         let found = format!("unexpected {} in a Subject", other.tag_name().name());
         return Err(Refusal::new(Reason::UnexpectedElement, found));
     }
-    if named(subject, SAML, "NameID").count() > 1 {
+    let mut ids = elements(subject).filter(is_id);
+    let Some(node) = ids.next() else { return Ok(None) };
+    if ids.next().is_some() {
         return Err(Refusal::new(Reason::UnexpectedElement, "the Subject has two NameIDs"));
     }
-    let Some(node) = child(subject, SAML, "NameID") else { return Ok(None) };
-    let format = attribute(node, "Format").map(str::to_owned);
-    Ok(Some(NameId { format, value: only_text(node)?.to_owned() }))
+    crate::name_id::read(node, keys)
 }
 
 fn confirmation(node: Node<'_, '_>) -> Result<Confirmation, Refusal> {
@@ -180,6 +194,7 @@ fn statement(node: Node<'_, '_>) -> Result<Authn, Refusal> {
         instant: time(node, "AuthnInstant")?.ok_or_else(missing)?,
         session_not_on_or_after: time(node, "SessionNotOnOrAfter")?,
         class: class.map(|class| only_text(class).map(str::to_owned)).transpose()?,
+        session_index: attribute(node, "SessionIndex").map(str::to_owned),
     })
 }
 

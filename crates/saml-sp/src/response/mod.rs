@@ -8,6 +8,7 @@ mod structure;
 
 use kernel::Timestamp;
 
+pub(crate) use self::claims::time;
 pub use self::{
     claims::{Attribute, Claims, MAX_VALUES, NameId},
     count::{CountedResponse, claim},
@@ -119,7 +120,7 @@ pub fn examine(field: &str, against: &Against<'_>) -> Examined {
 }
 
 fn run(field: &str, against: &Against<'_>, examined: &mut Examined) -> Result<RequestId, Refusal> {
-    let text = encode::decode(field)?;
+    let text = encode::decode("SAMLResponse", field)?;
     examined.passed.push(Step::Encoding);
     let tree = xml::parse(&text)?;
     examined.passed.push(Step::Xml);
@@ -133,7 +134,7 @@ fn run(field: &str, against: &Against<'_>, examined: &mut Examined) -> Result<Re
     };
     examined.passed.extend([Step::Structure, Step::Status]);
     let SignedParts { outer, assertion } = believed(&text, &response, against, examined)?;
-    let claims = assertion.read(|signed| claims::read(signed))?;
+    let claims = assertion.read(|signed| claims::read(signed, against.keys))?;
     let verdict = match &outer {
         // The response must be read from the signed bytes.
         Some(outer) => {
@@ -163,12 +164,7 @@ fn believed(
     against: &Against<'_>,
     examined: &mut Examined,
 ) -> Result<SignedParts, Refusal> {
-    let all = &against.provider.idp.certificates;
-    let pinned: Vec<&Certificate> = all.iter().filter(|one| one.is_valid_at(against.now)).collect();
-    if pinned.is_empty() {
-        let detail = format!("none of the {} pinned certificates is valid now", all.len());
-        return Err(Refusal::new(Reason::NoCertificate, detail));
-    }
+    let pinned = pinned(against)?;
     let outer = match response.signature {
         Some(signature) => Some(verify(text, response.root, signature, &pinned)?),
         None => None,
@@ -195,6 +191,17 @@ fn believed(
     };
     examined.passed.push(Step::Signature);
     Ok(SignedParts { outer, assertion })
+}
+
+/// Returns the pinned certificates that are valid now.
+pub(crate) fn pinned<'a>(against: &Against<'a>) -> Result<Vec<&'a Certificate>, Refusal> {
+    let all = &against.provider.idp.certificates;
+    let pinned: Vec<&Certificate> = all.iter().filter(|one| one.is_valid_at(against.now)).collect();
+    if pinned.is_empty() {
+        let detail = format!("none of the {} pinned certificates is valid now", all.len());
+        return Err(Refusal::new(Reason::NoCertificate, detail));
+    }
+    Ok(pinned)
 }
 
 /// Decrypts an assertion that is signed itself or contained in a signed response.

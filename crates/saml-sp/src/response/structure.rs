@@ -1,13 +1,12 @@
 //! Checks the structure of responses and assertions before any cryptography.
 
-use std::collections::HashSet;
-
 use roxmltree::Node;
 
 use crate::{
+    message,
     refusal::{Reason, Refusal},
     signature::{is_signature, shape},
-    xml::{self, SAML, SAMLP, attribute, elements, is},
+    xml::{SAML, SAMLP, attribute, elements, is},
 };
 
 /// A response with valid structure.
@@ -126,49 +125,13 @@ fn signature_of<'a, 'i>(assertion: Node<'a, 'i>) -> Option<Node<'a, 'i>> {
 
 /// Checks the IDs, signatures and text values of all elements in a document.
 fn whole(root: Node<'_, '_>, signatures: [Option<Node<'_, '_>>; 2]) -> Result<(), Refusal> {
-    let mut ids = HashSet::new();
-    for node in root.descendants().filter(Node::is_element) {
-        identified(node, &mut ids)?;
-        let name = node.tag_name().name();
-        if name == "Signature" && !signatures.contains(&Some(node)) {
-            let parent = node.parent_element().map_or("nothing", |parent| parent.tag_name().name());
-            return Err(Refusal::new(Reason::MisplacedSignature, format!("misplaced Signature in {parent}")));
-        }
-        let has_text = node.children().any(|child| child.is_text() && !is_blank(child));
-        if has_text && node.children().any(|child| !child.is_text()) {
-            return Err(Refusal::new(
-                Reason::MixedText,
-                format!("{name} contains both text and other nodes"),
-            ));
-        }
-    }
+    message::check(root, signatures)?;
     // A signature refers to its parent by ID, so both must have one.
     let needs_id = [Some(root), root.descendants().find(|node| is(*node, SAML, "Assertion"))];
     if needs_id.into_iter().flatten().any(|node| attribute(node, "ID").is_none()) {
         return Err(Refusal::new(Reason::BadId, "a Response and an Assertion must have an ID"));
     }
     Ok(())
-}
-
-/// Checks that IDs are ASCII names without namespace and unique in the document.
-fn identified<'a>(node: Node<'a, '_>, ids: &mut HashSet<&'a str>) -> Result<(), Refusal> {
-    for attribute in node.attributes().filter(|known| known.name().eq_ignore_ascii_case("id")) {
-        let detail = if attribute.namespace().is_some() {
-            "an ID attribute is in a namespace"
-        } else if !xml::is_ncname(attribute.value()) {
-            "an ID is not an ASCII name"
-        } else if !ids.insert(attribute.value()) {
-            "two elements have the same ID"
-        } else {
-            continue;
-        };
-        return Err(Refusal::new(Reason::BadId, detail));
-    }
-    Ok(())
-}
-
-fn is_blank(node: Node<'_, '_>) -> bool {
-    node.text().unwrap_or_default().chars().all(|c| c.is_ascii_whitespace())
 }
 
 /// Counts all assertions, of any version and at any depth, including encrypted ones.

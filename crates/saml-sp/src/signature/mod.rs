@@ -1,6 +1,7 @@
 //! Verifies XML signatures.
 
 mod native;
+mod query;
 mod shape;
 mod signer;
 
@@ -11,6 +12,7 @@ pub use self::native::warm_up;
 use self::signer::signer;
 pub(crate) use self::{
     native::sign,
+    query::verify_query,
     shape::{is_signature, shape},
 };
 use crate::{
@@ -54,7 +56,7 @@ pub(crate) fn verify(
         pinned.iter().copied().filter(|one| one.kind() == expected.algorithm.kind()).collect();
     let info = xml::elements(signature).next();
     let signer = info.and_then(|info| signer(info, &expected, &fitting));
-    let Some(certificate) = signer else { return Err(by_none(parent, &fitting)) };
+    let Some(certificate) = signer else { return Err(by_none(parent.tag_name().name(), &fitting)) };
     let changed = |what: &str| {
         let name = parent.tag_name().name();
         Refusal::new(Reason::BadDigest, format!("{what}: the signature does not cover this {name}"))
@@ -73,12 +75,11 @@ pub(crate) fn verify(
     if same { Ok(Verified(signed)) } else { Err(changed("another element was signed")) }
 }
 
-fn by_none(parent: Node<'_, '_>, tried: &[&Certificate]) -> Refusal {
+fn by_none(signed: &str, tried: &[&Certificate]) -> Refusal {
     let tried = tried.iter().map(|one| one.fingerprint().chars().take(16).collect::<String>());
     let tried = tried.collect::<Vec<_>>().join(", ");
     let detail = format!(
-        "no pinned certificate verifies the signature of the {} (tried: {})",
-        parent.tag_name().name(),
+        "no pinned certificate verifies the signature of the {signed} (tried: {})",
         if tried.is_empty() { "none" } else { &tried }
     );
     Refusal::new(Reason::BadSignature, detail)

@@ -60,7 +60,7 @@ impl Algorithm {
         }
     }
 
-    fn read(uri: &str) -> Option<Self> {
+    pub(crate) fn read(uri: &str) -> Option<Self> {
         let name = uri.strip_prefix("http://www.w3.org/2001/04/xmldsig-more#")?;
         match name {
             "rsa-sha256" => Some(Self::Rsa(Digest::Sha256)),

@@ -24,34 +24,47 @@ pub(super) fn signer<'c>(
 ) -> Option<&'c Certificate> {
     let canonical = canonical(info)?;
     let has_signed = |certificate: &&Certificate| {
-        verify_signature(expected, canonical.as_bytes(), certificate).unwrap_or(false)
+        verify_signature(expected.algorithm, &expected.value, canonical.as_bytes(), certificate)
+            .unwrap_or(false)
     };
     pinned.iter().copied().find(has_signed)
 }
 
-fn verify_signature(
-    expected: &Expected,
+/// Returns whether the key of a certificate has signed these bytes. A signature of ECDSA is r and s concatenated (RFC 4050).
+pub(super) fn verify_signature(
+    algorithm: Algorithm,
+    value: &[u8],
+    signed: &[u8],
+    certificate: &Certificate,
+) -> Result<bool, ErrorStack> {
+    if certificate.kind() == KeyKind::Rsa {
+        return verify_der(algorithm, value, signed, certificate);
+    }
+    let key = X509::from_der(certificate.der())?.public_key()?;
+    // r and s are each as long as the curve's order.
+    let width = usize::try_from(key.bits()).unwrap_or_default().div_ceil(8);
+    let Some((r, s)) = value.split_at_checked(width).filter(|(_, s)| s.len() == width) else {
+        return Ok(false);
+    };
+    let pair = EcdsaSig::from_private_components(BigNum::from_slice(r)?, BigNum::from_slice(s)?)?;
+    verify_der(algorithm, &pair.to_der()?, signed, certificate)
+}
+
+/// Returns whether the key of a certificate has signed these bytes. A signature of ECDSA is in DER form.
+pub(super) fn verify_der(
+    algorithm: Algorithm,
+    value: &[u8],
     signed: &[u8],
     certificate: &Certificate,
 ) -> Result<bool, ErrorStack> {
     let key = X509::from_der(certificate.der())?.public_key()?;
-    let (Algorithm::Rsa(digest) | Algorithm::Ecdsa(digest)) = expected.algorithm;
+    let (Algorithm::Rsa(digest) | Algorithm::Ecdsa(digest)) = algorithm;
     let digest = match digest {
         Digest::Sha256 => MessageDigest::sha256(),
         Digest::Sha384 => MessageDigest::sha384(),
         Digest::Sha512 => MessageDigest::sha512(),
     };
-    let mut verifier = Verifier::new(digest, &key)?;
-    if certificate.kind() == KeyKind::Rsa {
-        return verifier.verify_oneshot(&expected.value, signed);
-    }
-    // The signature is r and s concatenated, each as long as the curve's order (RFC 4050).
-    let width = usize::try_from(key.bits()).unwrap_or_default().div_ceil(8);
-    let Some((r, s)) = expected.value.split_at_checked(width).filter(|(_, s)| s.len() == width) else {
-        return Ok(false);
-    };
-    let pair = EcdsaSig::from_private_components(BigNum::from_slice(r)?, BigNum::from_slice(s)?)?;
-    verifier.verify_oneshot(&pair.to_der()?, signed)
+    Verifier::new(digest, &key)?.verify_oneshot(value, signed)
 }
 
 /// Returns the Exclusive XML Canonicalization 1.0 of a `SignedInfo` whose form was checked. Its attributes have no

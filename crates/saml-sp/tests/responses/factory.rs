@@ -162,6 +162,13 @@ impl Build {
         self
     }
 
+    /// Encrypts the NameID, changed as given, before the assertion is signed.
+    pub(crate) fn with_encrypted_id(self, seal: &Seal, change: impl FnOnce(String) -> String) -> Self {
+        let plain = format!("<saml:NameID Format=\"{ADDRESS}\">ada@corp.example</saml:NameID>");
+        let whole = plain.first("<saml:NameID", &format!("<saml:NameID{}", xmlns("saml", SAML)));
+        self.within(&plain, &seal.seal_id(&change(whole)))
+    }
+
     /// Changes the response before it is signed.
     pub(crate) fn around(mut self, from: &str, to: &str) -> Self {
         self.response = self.response.swap(from, to);

@@ -12,7 +12,7 @@ use crate::{
 };
 
 pub(crate) fn all() -> Vec<Hostile> {
-    [algorithms(), bytes(), plaintexts(), trusted(), shapes()].into_iter().flatten().collect()
+    [algorithms(), bytes(), plaintexts(), trusted(), shapes(), name_ids()].into_iter().flatten().collect()
 }
 
 fn of(name: &str, build: &Build, reason: Reason) -> Hostile {
@@ -244,6 +244,39 @@ fn trusted() -> Vec<Hostile> {
                     ),
                 )
             },
+            BadDigest,
+        ),
+    ]
+}
+
+/// Encrypted NameIDs in signed assertions.
+fn name_ids() -> Vec<Hostile> {
+    let of = |name: &str, seal: &Seal, change: &dyn Fn(String) -> String, reason: Reason| {
+        let build = Build::assertion_signed().with_encrypted_id(seal, change);
+        Hostile::built(format!("an encrypted NameID, {name}"), &build, reason)
+    };
+    let plain = |name: &str, change: &dyn Fn(String) -> String, reason: Reason| {
+        of(name, &Seal::usual(), change, reason)
+    };
+    let to_other = Seal { recipients: vec![OTHER.certificate.clone()], ..Seal::usual() };
+    let cbc = Seal { content: Content::Aes128Cbc, ..Seal::usual() };
+    let usual = Build::assertion_signed().with_encrypted_id(&Seal::usual(), |name_id| name_id).xml();
+    let (_, genuine) = usual.cut("<saml:EncryptedID", "</saml:EncryptedID>");
+    let forged =
+        "<saml:NameID xmlns:saml=\"urn:oasis:names:tc:SAML:2.0:assertion\">root@corp.example</saml:NameID>";
+    vec![
+        of("to another recipient", &to_other, &|name_id| name_id, Undecryptable),
+        of("AES-CBC", &cbc, &|name_id| name_id, Undecryptable),
+        plain("of another name", &|name_id| name_id.all("NameID", "BaseID"), Undecryptable),
+        plain("text", &|_| VICTIM.into(), Undecryptable),
+        plain("two names", &|name_id| name_id.repeat(2), Undecryptable),
+        plain("a DOCTYPE", &|name_id| format!("<!DOCTYPE a>{name_id}"), Undecryptable),
+        plain("a comment in it", &|name_id| name_id.swap("corp.", "corp.<!-- -->"), MixedText),
+        plain("an element in it", &|name_id| name_id.swap("corp.", "corp.<a/>"), MixedText),
+        plain("encrypted twice", &|name_id| Seal::usual().seal_id(&name_id), Undecryptable),
+        Hostile::of(
+            "an encrypted NameID, replaced after the signature",
+            usual.swap(&genuine, &Seal::usual().seal_id(forged)),
             BadDigest,
         ),
     ]

@@ -99,7 +99,13 @@ fn subjects() -> Vec<Hostile> {
     vec![
         of("two names", &name.repeat(2)),
         of("a BaseID", "<saml:BaseID></saml:BaseID>"),
-        of("an encrypted name", "<saml:EncryptedID></saml:EncryptedID>"),
+        within(
+            "an encrypted name without content",
+            &name,
+            "<saml:EncryptedID></saml:EncryptedID>",
+            Reason::Undecryptable,
+        ),
+        of("a name and an encrypted name", &format!("{name}<saml:EncryptedID></saml:EncryptedID>")),
         of("an unknown element in the subject", &format!("{name}<x></x>")),
         within("no name of an attribute", " Name=\"displayName\"", "", UnexpectedElement),
         within(

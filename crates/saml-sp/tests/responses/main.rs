@@ -27,6 +27,7 @@ mod hostile_values;
 mod hostile_wrapping;
 mod keys;
 mod lessons;
+mod logout;
 mod mutated;
 mod mutator;
 mod quiet;

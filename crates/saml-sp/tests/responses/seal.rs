@@ -112,6 +112,11 @@ impl Seal {
         self.changes.iter().fold(whole, |whole, (from, to)| whole.first(from, to))
     }
 
+    /// Returns an `EncryptedID` with this plaintext.
+    pub(crate) fn seal_id(&self, plain: &str) -> String {
+        self.seal("saml", plain).all("saml:EncryptedAssertion", "saml:EncryptedID")
+    }
+
     fn text(&self, bytes: &[u8]) -> String {
         let text = BASE64.encode(bytes);
         if self.wraps {

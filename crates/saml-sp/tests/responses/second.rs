@@ -106,7 +106,19 @@ impl Second {
     fn decrypted(&self, text: &str) -> Option<String> {
         let tree = roxmltree::Document::parse(text).ok()?;
         let encrypted = tree.descendants().find(|node| node.has_tag_name((SAML, "EncryptedAssertion")))?;
-        self.enc.iter().find_map(|enc| bergshamra::decrypt(enc, &text[encrypted.range()]).ok())
+        self.decrypt(&text[encrypted.range()])
+    }
+
+    fn decrypt(&self, element: &str) -> Option<String> {
+        self.enc.iter().find_map(|enc| bergshamra::decrypt(enc, element).ok())
+    }
+
+    /// Returns the NameID in an `EncryptedID`; `None` if it cannot be decrypted.
+    fn decrypted_name(&self, element: &str) -> Option<String> {
+        let plain = self.decrypt(element)?;
+        let tree = roxmltree::Document::parse(&plain).ok()?;
+        let name = tree.descendants().find(|node| node.has_tag_name((SAML, "NameID")))?;
+        name.text().map(str::to_owned)
     }
 
     fn refresh(&self, text: &str) -> Option<Found> {
@@ -131,7 +143,12 @@ impl Second {
             }
             let none: &[&str] = &[];
             let canonical = canonicalize_doc(&tree, C14nMode::Exclusive, Some(&nodes), none).ok()?;
-            found.identity = Some(Identity::read(str::from_utf8(&canonical).ok()?)?);
+            let mut identity = Identity::read(str::from_utf8(&canonical).ok()?)?;
+            let whole = roxmltree::Document::parse(text).ok()?;
+            if let Some(id) = whole.descendants().find(|node| node.has_tag_name((SAML, "EncryptedID"))) {
+                identity.name = Some(self.decrypted_name(&text[id.range()])?);
+            }
+            found.identity = Some(identity);
         }
         Some(found)
     }

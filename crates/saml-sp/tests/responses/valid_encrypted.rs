@@ -55,6 +55,14 @@ pub(crate) fn all() -> Vec<Valid> {
             ),
         )
         .but_second("it reads what it has decrypted in the place where that was"),
+        Valid::built(
+            "an encrypted NameID",
+            &Build::assertion_signed().with_encrypted_id(&Seal::usual(), |name_id| name_id),
+        ),
+        Valid::built(
+            "an encrypted NameID in an encrypted assertion",
+            &Build::encrypted().with_encrypted_id(&Seal::usual(), |name_id| name_id),
+        ),
         Valid::of(
             "short forms under the encryption",
             Build::assertion_signed().whole(&Seal::usual().seal(

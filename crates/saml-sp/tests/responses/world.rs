@@ -4,9 +4,9 @@ use std::sync::{Arc, LazyLock};
 
 use kernel::{Actor, Ctx, Email, ManualEnv, TenantId, Timestamp};
 use saml_sp::{
-    Against, AttributeMapping, Claims, Examined, IdentityProvider, OurKeys, Provider, ProviderId, Refresh,
-    Refusal, Request, RequestPurpose, RequestStore, SealedKey, ServiceProvider, Source, Verified, begin,
-    claim, examine, memory::MemoryStore,
+    Against, AttributeMapping, Binding, Claims, Examined, IdentityProvider, OurKeys, Provider, ProviderId,
+    Refresh, Refusal, Request, RequestPurpose, RequestStore, SealedKey, ServiceProvider, Source, Verified,
+    begin, claim, examine, memory::MemoryStore,
 };
 
 use crate::keys::{EXPIRED, IDP, NEXT, OURS, P256, P384, P521, RSA_3072, RSA_4096};
@@ -61,6 +61,8 @@ fn provider(id: ProviderId) -> Provider {
         idp: IdentityProvider {
             entity_id: IDP_ENTITY.into(),
             sso_url: "https://idp.example/sso".into(),
+            sso_binding: Binding::Post,
+            logout: None,
             certificates: pinned.iter().map(|key| key.certificate.clone()).collect(),
         },
         source: Source::Fields,
@@ -68,6 +70,7 @@ fn provider(id: ProviderId) -> Provider {
         mapping: AttributeMapping::default(),
         sign_requests: false,
         force_authn: false,
+        sign_out_at_provider: false,
         authn_contexts: Vec::new(),
         keys: OurKeys { active: kept, next: None },
         refresh: Refresh::default(),

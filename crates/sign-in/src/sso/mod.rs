@@ -8,6 +8,7 @@ mod logout;
 pub mod oidc;
 mod outcome;
 mod response;
+mod saml_logout;
 
 use saml_sp::{ConnectionTestStore, DomainStore, RequestStore, SubjectStore};
 
@@ -19,6 +20,9 @@ pub use self::{
     domains::{recheck_domain, release_domain, verify_domain, verify_domain_as_operator},
     outcome::SsoOutcome,
     response::{SamlResponse, refusal_event, with_saml_response},
+    saml_logout::{
+        logout_token, provider_session, read_logout_token, saml_log_out, saml_logout_refusal_event,
+    },
 };
 use crate::store::Storage;
 

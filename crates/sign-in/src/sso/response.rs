@@ -15,6 +15,7 @@ use super::{
 };
 use crate::{
     device::Device, error::Error, factor::Verifiers, federated::with_identity_provider, outcome::Outcome,
+    provider_session::ProviderSession,
 };
 
 /// A SAML response that passed all checks without storage, as a browser has posted it.
@@ -27,6 +28,8 @@ pub struct SamlResponse {
     pub browser: Option<String>,
     /// The RelayState of the form.
     pub relay_state: Option<String>,
+    /// The session at the identity provider, to store; see [`provider_session`](super::provider_session).
+    pub provider_session: Option<ProviderSession>,
 }
 
 /// Returns the audit event of a refusal.
@@ -50,7 +53,7 @@ pub async fn with_saml_response<S: SsoStorage>(
     response: SamlResponse,
     device: &Device,
 ) -> Result<Audited<SsoOutcome<Refusal>>, Error> {
-    let SamlResponse { provider, accepted, browser, relay_state } = response;
+    let SamlResponse { provider, accepted, browser, relay_state, provider_session } = response;
     let AcceptedResponse { answers, claims, mut passed } = accepted;
     let counted = saml_sp::claim(ctx, store, &provider, &answers, &claims, browser.as_deref()).await?;
     let CountedResponse { request, passed: counted, outcome } = counted;
@@ -103,8 +106,8 @@ pub async fn with_saml_response<S: SsoStorage>(
         Ok(event) => event,
         Err(refusal) => return Ok(refused(&provider, refusal.into(), Some(&account.person))),
     };
-    let not_after = claims.session_ends();
-    let continued = with_identity_provider(ctx, store, verifiers, account, (None, not_after), device).await?;
+    let at_provider = (provider_session, claims.session_ends());
+    let continued = with_identity_provider(ctx, store, verifiers, account, at_provider, device).await?;
     Ok(continued.map(|outcome| continue_at(outcome, request, relay_state.as_deref())).with(pinned))
 }
 

@@ -48,6 +48,13 @@ fn is_change(was: Provider, now: &Provider) -> bool {
 }
 
 impl Tx {
+    /// Returns the provider with this ID without a lock.
+    pub async fn current_provider(&mut self, id: &ProviderId) -> StoreResult<Option<Provider>> {
+        let query = rows::table.find((self.tenant.as_str(), id.as_str())).select(rows::document);
+        let document: Option<JsonText> = read!(self, c => query.first(c).await.optional())?;
+        document.as_ref().map(read).transpose()
+    }
+
     /// Replaces the domains of an SSO connection of any protocol.
     pub(crate) async fn replace_domains(
         &mut self,

@@ -54,7 +54,9 @@ pub(crate) async fn sign_out(call: Call<SigningIn>) -> Answer {
         let ended = sign_in::end_session(ctx, tx, &session.user, &session.id, "SIGNED_OUT").await?;
         Ok::<_, Problem>(ended.map(|()| at_provider))
     };
-    let logout_url = call.write(work).await?.and_then(|at_provider| at_provider.logout_url(&call.site));
+    let at_provider = call.write(work).await?;
+    let now = call.env().now();
+    let logout_url = at_provider.and_then(|at_provider| at_provider.logout_url(&call.site, now));
     let mut response = answer(&SignedOut { revoked: true, sign_out: true, logout_url });
     cookies::clear(&call.site.pipeline, &mut response);
     Ok(response)

@@ -115,7 +115,9 @@ pub(crate) async fn revoke_session(call: Call<OwnAccount>) -> Answer {
         let ended = sign_in::end_session(ctx, tx, &user, &id, "REVOKED").await?;
         Ok::<_, Problem>(ended.map(|()| at_provider))
     };
-    let logout_url = call.write(work).await?.and_then(|at_provider| at_provider.logout_url(&call.site));
+    let at_provider = call.write(work).await?;
+    let now = call.env().now();
+    let logout_url = at_provider.and_then(|at_provider| at_provider.logout_url(&call.site, now));
     let mut response = answer(&Revoked { revoked: true, sign_out: is_own.then_some(true), logout_url });
     if is_own {
         cookies::clear(&call.site.pipeline, &mut response);

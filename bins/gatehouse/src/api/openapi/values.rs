@@ -93,6 +93,8 @@ strings! {
     DnsRecordType = one_of(["TXT"]);
     /// Source of the configuration of an identity provider.
     SamlSource = one_of(["METADATA_XML", "METADATA_URL", "FIELDS"]);
+    /// Binding of SAML messages.
+    SamlBinding = one_of(["HTTP-POST", "HTTP-Redirect"]);
     /// `ACTIVE` signs; `NEXT` signs once the rotation is completed. Both decrypt.
     SamlKeyUse = one_of(["ACTIVE", "NEXT"]);
 

@@ -6,14 +6,14 @@ use kernel::{Actor, Ctx, TenantId};
 use saml_sp::{Against, ConnectionTestId, ConnectionTestStore, Examined, Provider, Refusal, RefusedResponse};
 use sign_in::{
     Outcome as SignIn,
-    sso::{SamlResponse, SsoOutcome},
+    sso::{SamlResponse, SsoOutcome, provider_session},
 };
 use store::Tx;
 use utoipa::ToSchema;
 
 use super::{
     browser,
-    provider::{provider_of, service_of},
+    provider::{provider_of, refresh_metadata_early, service_of},
 };
 use crate::{
     api::{
@@ -117,7 +117,11 @@ impl Received<'_> {
             Err(refused) => return self.refuse(*refused, headers).await,
         };
         let browser = browser::request_cookie(headers, &accepted.answers);
-        let response = SamlResponse { provider: self.provider.clone(), accepted, browser, relay_state };
+        let (provider, seal) = (self.provider.clone(), self.site.pipeline.keys.saml());
+        let session = accepted.claims.get().session.as_ref();
+        let session = session.map(|session| provider_session(&provider, &seal, session)).transpose();
+        let provider_session = session.map_err(Problem::unexpected)?;
+        let response = SamlResponse { provider, accepted, browser, relay_state, provider_session };
         let (site, device) = (self.site.clone(), device_of(self.site, self.visitor));
         let work = async move |ctx: &Ctx, tx: &mut Tx| {
             let verifiers = site.verifiers();
@@ -133,7 +137,7 @@ impl Received<'_> {
         refused: RefusedResponse,
         headers: &HeaderMap,
     ) -> Result<SsoOutcome<Refusal>, Problem> {
-        self.refresh_metadata_early(&refused.refusal).await;
+        refresh_metadata_early(self.visitor, self.tenant, self.provider, &refused.refusal).await;
         let Some(test) = self.connection_test(&refused, headers).await? else {
             return Ok(SsoOutcome::Refused { refusal: refused.refusal, is_recorded: false });
         };
@@ -142,22 +146,6 @@ impl Received<'_> {
             Ok::<_, Problem>(Audited::without(SsoOutcome::Tested(test), Unaudited::StepTaken))
         };
         self.visitor.write_as(self.tenant, Actor::system("saml"), work).await
-    }
-
-    /// Schedules an early metadata refresh if the identity provider may have a new key.
-    async fn refresh_metadata_early(&self, refusal: &Refusal) {
-        // Many failed responses schedule one refresh: skip the write if it is already scheduled.
-        if !refusal.may_be_new_key() || self.provider.early_refresh_at(self.visitor.env().now()).is_none() {
-            return;
-        }
-        let id = self.provider.id.clone();
-        let work = async move |ctx: &Ctx, tx: &mut Tx| {
-            saml_sp::schedule_early_refresh(ctx, tx, &id).await?;
-            Ok::<_, Problem>(Audited::without((), Unaudited::NothingChanged))
-        };
-        if let Err(problem) = self.visitor.write_as(self.tenant, Actor::system("saml"), work).await {
-            tracing::warn!(%problem, "an early metadata refresh could not be scheduled");
-        }
     }
 
     /// Finds the connection test that a refused response belongs to, if this browser started one.

@@ -11,10 +11,12 @@ use utoipa::IntoParams;
 use super::{
     browser,
     provider::{provider_of, service_of},
+    slo::send,
 };
 use crate::{
     api::{Site, query},
-    area_metrics, pages,
+    area_metrics,
+    pages::PostPurpose,
 };
 use gate::{access::Visitor, errors::Problem};
 
@@ -34,13 +36,14 @@ pub(crate) struct LoginQuery {
 
 /// Start a SAML sign-in
 ///
-/// Returns a page that posts an AuthnRequest to the identity provider. The request can be answered once, within ten
+/// Sends an AuthnRequest to the identity provider: with a page that posts it, or with a redirect. The request can be answered once, within ten
 /// minutes, in the same browser.
 #[utoipa::path(
     security(()),
     params(LoginQuery),
     responses(
         (status = 200, description = "HTML page with a form that submits itself.", content_type = "text/html", body = String),
+        (status = 303, description = "To the identity provider, if it offers only HTTP-Redirect."),
         (status = 404, description = "Unknown SSO connection, or no such connection test."),
         (status = 429, description = "Too many sign-ins from this address."),
     )
@@ -69,8 +72,7 @@ pub(crate) async fn saml_login(
     };
     visitor.write_as(&tenant, Actor::system("saml"), work).await?;
     area_metrics::saml_begun();
-    let fields = [("SAMLRequest", begun.saml_request.as_str()), ("RelayState", begun.relay_state.as_str())];
-    let mut answer = pages::saml_post(&site, &provider.name, &begun.action, &fields)?;
+    let mut answer = send(&site, &provider, PostPurpose::SignIn, begun.outgoing)?;
     browser::bind(&site, &mut answer, &begun.request.id, &service.acs_url, begun.browser.expose())?;
     Ok(answer)
 }

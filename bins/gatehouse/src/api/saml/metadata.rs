@@ -8,7 +8,7 @@ use gate::{access::Visitor, errors::Problem};
 
 /// Get service provider metadata
 ///
-/// SAML metadata to import at the identity provider: entity ID, assertion consumer service (HTTP-POST) and the
+/// SAML metadata to import at the identity provider: entity ID, assertion consumer service (HTTP-POST), single logout service and the
 /// certificates of all keys in use. During a rotation there are two.
 #[utoipa::path(
     security(()),

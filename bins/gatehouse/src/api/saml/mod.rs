@@ -4,8 +4,10 @@ mod acs;
 mod area;
 mod browser;
 mod login;
+mod logout;
 mod metadata;
 mod provider;
+mod slo;
 
 use utoipa_actix_web::service_config::ServiceConfig;
 
@@ -22,5 +24,11 @@ pub(crate) const OUTCOMES: [&str; 3] = ["SIGNED_IN", "MFA_OWED", "TESTED"];
 pub(crate) const READINGS: [&str; 3] = ["unchanged", "changed", "failed"];
 
 pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
-    config.service(metadata::saml_metadata).service(login::saml_login).service(acs::saml_acs);
+    config
+        .service(metadata::saml_metadata)
+        .service(login::saml_login)
+        .service(acs::saml_acs)
+        .service(slo::saml_slo)
+        .service(slo::saml_slo_redirect)
+        .service(logout::saml_logout);
 }

@@ -59,20 +59,21 @@ struct Settings<'a> {
 struct ServiceAddresses {
     entity_id: String,
     acs_url: String,
+    slo_url: String,
     login_url: String,
 }
 
 impl ServiceAddresses {
     fn of(base_url: &str, id: &ProviderId) -> Self {
-        let ServiceProvider { entity_id, acs_url } = ServiceProvider::of(base_url, id);
+        let ServiceProvider { entity_id, acs_url, slo_url } = ServiceProvider::of(base_url, id);
         let login_url = format!("{}/api/saml/{id}/login", base_url.trim_end_matches('/'));
-        Self { entity_id, acs_url, login_url }
+        Self { entity_id, acs_url, slo_url, login_url }
     }
 
     /// Returns placeholder URLs to enter at the identity provider until the connection exists. Nothing responds there.
     fn stand_in(base_url: &str) -> Self {
         let at = |name: &str| format!("{}/api/saml/placeholder/{name}", base_url.trim_end_matches('/'));
-        Self { entity_id: at("metadata"), acs_url: at("acs"), login_url: at("login") }
+        Self { entity_id: at("metadata"), acs_url: at("acs"), slo_url: at("slo"), login_url: at("login") }
     }
 }
 

@@ -1,14 +1,20 @@
 //! A SAML identity provider that reads our requests and signs any assertion. It writes canonical XML directly, so
 //! signing needs no library that parses XML.
 
+use std::io::Read;
+
 use data_encoding::BASE64;
+use flate2::read::DeflateDecoder;
 use kernel::{Env, SystemEnv, Timestamp};
 use ring::{
     digest::{SHA256, digest},
     rand::SystemRandom,
     signature::{RSA_PKCS1_SHA256, RsaKeyPair},
 };
-use saml_sp::KeyPair;
+use saml_sp::{
+    Binding, IdpSession, KeyPair, LogoutService, LogoutStatus, Outgoing, ServiceProvider, StartedLogout,
+    respond_to_logout, start_logout,
+};
 
 use super::Answer;
 
@@ -40,6 +46,7 @@ pub(crate) struct Says {
     pub(crate) audience: String,
     pub(crate) acs: String,
     pub(crate) session_ends: Option<Timestamp>,
+    pub(crate) session_index: Option<&'static str>,
     pub(crate) authn_instant: Timestamp,
     /// Format and value of the NameID; if `None`, the address as `emailAddress`.
     pub(crate) name_id: Option<(String, String)>,
@@ -50,6 +57,9 @@ pub(crate) struct Says {
 impl Sent {
     /// Reads the request from our page.
     pub(crate) fn of(page: &Answer) -> Self {
+        if page.status == 303 {
+            return Self::of_url(page.header("location"));
+        }
         assert_eq!(page.status, 200, "{}", page.text);
         let text = page.text.replace("&#38;", "&").replace("&amp;", "&");
         let attribute = |from: &str, name: &str| {
@@ -62,6 +72,17 @@ impl Sent {
             relay_state: attribute("name=\"RelayState\"", "value"),
             request: String::from_utf8(BASE64.decode(request.as_bytes()).unwrap()).unwrap(),
         }
+    }
+
+    /// Reads the request from a URL with the HTTP-Redirect binding.
+    fn of_url(url: &str) -> Self {
+        let (action, query) = url.split_once('?').unwrap();
+        let all: Vec<_> = form_urlencoded::parse(query.as_bytes()).into_owned().collect();
+        let field = |name: &str| all.iter().find(|(known, _)| known == name).unwrap().1.clone();
+        let packed = BASE64.decode(field("SAMLRequest").as_bytes()).unwrap();
+        let mut request = String::new();
+        DeflateDecoder::new(packed.as_slice()).read_to_string(&mut request).unwrap();
+        Self { action: action.into(), relay_state: field("RelayState"), request }
     }
 
     /// Returns an attribute of the request.
@@ -81,6 +102,7 @@ impl Sent {
             audience: acs.replace("/acs", "/metadata"),
             acs,
             session_ends: None,
+            session_index: None,
             authn_instant: now,
             name_id: None,
             groups: 0,
@@ -126,12 +148,62 @@ impl Idp {
         )
     }
 
+    /// Returns the metadata with a single logout service.
+    pub(crate) fn metadata_with_logout(&self, binding: Binding) -> String {
+        let service = format!(
+            "<md:SingleLogoutService Binding=\"{}\" Location=\"{id}/slo\" ResponseLocation=\"{id}/slo/response\"/>",
+            binding.uri(),
+            id = self.entity_id
+        );
+        self.metadata().replace("<md:SingleSignOn", &format!("{service}<md:SingleSignOn"))
+    }
+
+    /// Returns a signed LogoutRequest for a user and one session or all, to send to `slo_url`.
+    pub(crate) fn logout_request(
+        &self,
+        binding: Binding,
+        slo_url: &str,
+        name_id: &str,
+        session_index: Option<&str>,
+        now: &dyn Env,
+    ) -> StartedLogout {
+        let session = IdpSession {
+            name_id: name_id.into(),
+            format: None,
+            name_qualifier: None,
+            sp_name_qualifier: None,
+            session_index: session_index.map(str::to_owned),
+        };
+        let at = LogoutService { binding, location: slo_url.into(), response_location: None };
+        start_logout(now, &self.as_service(), &at, &session, &self.pair).unwrap()
+    }
+
+    /// Returns a signed LogoutResponse.
+    pub(crate) fn logout_response(
+        &self,
+        binding: Binding,
+        slo_url: &str,
+        in_response_to: &str,
+        status: LogoutStatus,
+        now: &dyn Env,
+    ) -> Outgoing {
+        let at = LogoutService { binding, location: slo_url.into(), response_location: None };
+        respond_to_logout(now, &self.as_service(), &at, (in_response_to, None), status, &self.pair).unwrap()
+    }
+
+    /// Returns this identity provider as the sender of logout messages, which both sides write alike.
+    pub(crate) fn as_service(&self) -> ServiceProvider {
+        let at = |name: &str| format!("{}/{name}", self.entity_id);
+        ServiceProvider { entity_id: self.entity_id.clone(), acs_url: at("acs"), slo_url: at("slo") }
+    }
+
     /// Returns a response with a signed assertion, in base64.
     pub(crate) fn response(&self, says: &Says) -> String {
         let (now, later) = (seconds(says.now), seconds(says.now.plus_millis(300_000)));
         let answers =
             says.in_response_to.as_ref().map(|id| format!(" InResponseTo=\"{id}\"")).unwrap_or_default();
         let session = says.session_ends.map(|end| format!(" SessionNotOnOrAfter=\"{}\"", seconds(end)));
+        let index = says.session_index.map(|index| format!(" SessionIndex=\"{index}\""));
         let address = "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress";
         let (format, name_id) =
             says.name_id.clone().unwrap_or_else(|| (address.to_owned(), says.email.clone()));
@@ -160,13 +232,14 @@ impl Idp {
              <saml:SubjectConfirmation Method=\"urn:oasis:names:tc:SAML:2.0:cm:bearer\"><saml:SubjectConfirmationData{answers} \
              NotOnOrAfter=\"{later}\" Recipient=\"{acs}\"></saml:SubjectConfirmationData></saml:SubjectConfirmation></saml:Subject>\
              <saml:Conditions NotBefore=\"{now}\" NotOnOrAfter=\"{later}\"><saml:AudienceRestriction><saml:Audience>{audience}</saml:Audience>\
-             </saml:AudienceRestriction></saml:Conditions><saml:AuthnStatement AuthnInstant=\"{instant}\"{session}><saml:AuthnContext>\
+             </saml:AudienceRestriction></saml:Conditions><saml:AuthnStatement AuthnInstant=\"{instant}\"{index}{session}><saml:AuthnContext>\
              <saml:AuthnContextClassRef>urn:oasis:names:tc:SAML:2.0:ac:classes:Password</saml:AuthnContextClassRef></saml:AuthnContext>\
              </saml:AuthnStatement><saml:AttributeStatement><saml:Attribute Name=\"displayName\"><saml:AttributeValue>Somebody</saml:AttributeValue>\
              </saml:Attribute>{more}</saml:AttributeStatement></saml:Assertion>",
             acs = says.acs,
             audience = says.audience,
             instant = seconds(says.authn_instant),
+            index = index.unwrap_or_default(),
             session = session.unwrap_or_default(),
         );
         let signature = self.signature(&says.assertion_id, &format!("{head}{tail}"));

@@ -421,6 +421,14 @@ impl Server {
         found.remove(0)
     }
 
+    /// Returns a SAML connection as it is stored.
+    pub(crate) fn saml_provider(&self, tenant: &Tenant, id: &str) -> saml_sp::Provider {
+        let id = id.parse().unwrap();
+        let read =
+            self.store.read(tenant.id.clone(), async move |tx: &mut Tx| tx.current_provider(&id).await);
+        self.runtime.block_on(read).unwrap().unwrap()
+    }
+
     /// Returns the tenant's audit log, newest first; entries of the same millisecond have no defined order. It
     /// includes entries that are recorded after the response.
     pub(crate) fn entries(&self, tenant: &Tenant) -> Vec<StoredEntry> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use audit::{Audited, Unaudited};
 use kernel::{Actor, Ctx, Env, Id, StoreError, StoreResult, TenantId, Timestamp, UserId};
 use saml_sp::{
-    AttributeMapping, Certificate, ClaimedRequest, ConnectionTest, ConnectionTestStore, DomainStore,
+    AttributeMapping, Binding, Certificate, ClaimedRequest, ConnectionTest, ConnectionTestStore, DomainStore,
     IdentityProvider, OurKeys, PinnedSubject, Provider, ProviderId, ProviderStore, Refresh, Request,
     RequestStore, SealedKey, Source, Subject, SubjectStore, TestReport, VerifiedDomain,
 };
@@ -65,6 +65,8 @@ fn saml_provider(ctx: &Ctx) -> Provider {
         name: "Entra".into(),
         email_domains: vec!["a.example".parse().unwrap()],
         idp: IdentityProvider {
+            sso_binding: Binding::Post,
+            logout: None,
             entity_id: "https://idp.example/".into(),
             sso_url: "https://idp.example/sso".into(),
             certificates: vec![certificate],
@@ -74,6 +76,7 @@ fn saml_provider(ctx: &Ctx) -> Provider {
         mapping: AttributeMapping::default(),
         sign_requests: true,
         force_authn: false,
+        sign_out_at_provider: false,
         authn_contexts: Vec::new(),
         keys: OurKeys { active: key, next: None },
         refresh: Refresh { next_at: Some(ctx.now), ..Refresh::default() },

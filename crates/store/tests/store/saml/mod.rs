@@ -9,7 +9,7 @@ mod upkeep;
 use std::sync::Arc;
 
 use ::saml_sp::{
-    AttributeMapping, Certificate, ClaimedRequest, ConnectionTestStore, DomainStore, EmailDomain,
+    AttributeMapping, Binding, Certificate, ClaimedRequest, ConnectionTestStore, DomainStore, EmailDomain,
     IdentityProvider, Method, OurKeys, Provider, ProviderId, ProviderStore, Refresh, Request, RequestId,
     RequestStore, SealedKey, Source, VerifiedDomain, memory::MemoryStore,
 };
@@ -125,6 +125,8 @@ pub(crate) fn provider(env: &dyn Env, tenant: &TenantId, domains: &[&str]) -> Pr
         name: "Entra".into(),
         email_domains: domains.iter().map(|text| domain(text)).collect(),
         idp: IdentityProvider {
+            sso_binding: Binding::Post,
+            logout: None,
             entity_id: "https://idp.example/".into(),
             sso_url: "https://idp.example/sso".into(),
             certificates: vec![until_2098()],
@@ -134,6 +136,7 @@ pub(crate) fn provider(env: &dyn Env, tenant: &TenantId, domains: &[&str]) -> Pr
         mapping: AttributeMapping { email: Some("mail".into()) },
         sign_requests: true,
         force_authn: false,
+        sign_out_at_provider: false,
         authn_contexts: vec!["urn:one".into()],
         keys: OurKeys { active: key.clone(), next: Some(key) },
         refresh: Refresh {

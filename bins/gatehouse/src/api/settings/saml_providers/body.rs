@@ -57,6 +57,9 @@ pub(crate) struct ProviderBody {
     /// Whether users must authenticate again at each sign-in (`ForceAuthn`).
     #[serde(default)]
     force_authn: bool,
+    /// Whether a sign-out continues at the identity provider, if its metadata has a SingleLogoutService.
+    #[serde(default)]
+    sign_out_at_provider: bool,
     /// Requested authentication contexts (exact comparison): at most 10 URIs. Default: any.
     #[serde(default)]
     #[schema(max_items = 10)]
@@ -84,6 +87,7 @@ impl ProviderBody {
             mapping: self.attribute_mapping.into(),
             sign_requests: self.sign_requests,
             force_authn: self.force_authn,
+            sign_out_at_provider: self.sign_out_at_provider,
             authn_contexts: self.authn_contexts,
         };
         Ok((change, supplied.source()?))

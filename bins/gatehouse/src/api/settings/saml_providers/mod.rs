@@ -79,8 +79,7 @@ pub(crate) async fn provider_list<P: Permission>(call: &Call<P>) -> Result<SamlP
 
 /// Add an SSO connection
 ///
-/// Takes metadata, the URL of metadata (fetched now and every six hours), or fields. The identity provider must
-/// support HTTP-POST. Requires a step-up (`SSO_PROVIDER_CHANGE`). A tenant has at most 20 SSO connections.
+/// Takes metadata, the URL of metadata (fetched now and every six hours), or fields. Requires a step-up (`SSO_PROVIDER_CHANGE`). A tenant has at most 20 SSO connections.
 #[utoipa::path(
     security(("sessionCookie" = [])),
     responses(

@@ -117,6 +117,9 @@ pub(crate) struct ServiceView {
     /// Assertion consumer service (HTTP-POST). Also called reply URL or single sign-on URL.
     #[schema(format = "uri")]
     acs_url: String,
+    /// Single logout service (HTTP-POST and HTTP-Redirect).
+    #[schema(format = "uri")]
+    slo_url: String,
     /// Service provider metadata.
     #[schema(format = "uri")]
     metadata_url: String,
@@ -139,6 +142,7 @@ impl ServiceView {
             metadata_url: service.entity_id.clone(),
             entity_id: service.entity_id,
             acs_url: service.acs_url,
+            slo_url: service.slo_url,
             login_url: login_url(base_url, provider),
             certificates: CertificateView::ours(&provider.keys, now),
         }
@@ -159,9 +163,16 @@ pub(crate) struct ProviderView {
     verified_domains: Vec<String>,
     /// The issuer of its assertions.
     entity_id: String,
-    /// Single sign-on URL (HTTP-POST binding).
+    /// Single sign-on URL.
     #[schema(format = "uri")]
     sso_url: String,
+    /// `HTTP-POST` or `HTTP-Redirect`.
+    #[schema(value_type = values::SamlBinding)]
+    sso_binding: &'static str,
+    /// Single logout URL, if the metadata has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, format = "uri")]
+    slo_url: Option<String>,
     /// Pinned signing certificates. Only signatures of their keys are accepted.
     certificates: Vec<CertificateView>,
     /// `METADATA_XML`, `METADATA_URL` or `FIELDS`.
@@ -177,6 +188,7 @@ pub(crate) struct ProviderView {
     attribute_mapping: Mapping,
     sign_requests: bool,
     force_authn: bool,
+    sign_out_at_provider: bool,
     authn_contexts: Vec<String>,
     service_provider: ServiceView,
     #[schema(value_type = String, format = "date-time")]
@@ -203,6 +215,8 @@ impl ProviderView {
             verified_domains: verified.map(ToString::to_string).collect(),
             entity_id: provider.idp.entity_id.clone(),
             sso_url: provider.idp.sso_url.clone(),
+            sso_binding: provider.idp.sso_binding.as_str(),
+            slo_url: provider.idp.logout.as_ref().map(|service| service.location.clone()),
             certificates: certificates.map(|one| CertificateView::of(one, now, None)).collect(),
             source,
             metadata_url,
@@ -210,6 +224,7 @@ impl ProviderView {
             attribute_mapping: Mapping { email: provider.mapping.email.clone() },
             sign_requests: provider.sign_requests,
             force_authn: provider.force_authn,
+            sign_out_at_provider: provider.sign_out_at_provider,
             authn_contexts: provider.authn_contexts.clone(),
             service_provider: ServiceView::of(base_url, provider, now),
             created_at: provider.created_at,

@@ -1,5 +1,6 @@
 //! Sign-in through an identity provider.
 
+mod logout;
 mod owed;
 mod refused;
 mod sign_in;

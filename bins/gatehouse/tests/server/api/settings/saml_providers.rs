@@ -73,12 +73,14 @@ fn connection_is_created_changed_and_removed() {
             "verifiedDomains",
             "entityId",
             "ssoUrl",
+            "ssoBinding",
             "certificates",
             "source",
             "metadata",
             "attributeMapping",
             "signRequests",
             "forceAuthn",
+            "signOutAtProvider",
             "authnContexts",
             "serviceProvider",
             "createdAt",
@@ -174,7 +176,7 @@ fn errors_name_the_invalid_field() {
         ("metadataXml", json!(null)),
         ("metadataXml", json!("nonsense")),
         ("metadataXml", json!("<!DOCTYPE x><x/>")),
-        ("metadataXml", json!(idp.metadata().replace("HTTP-POST", "HTTP-Redirect"))),
+        ("metadataXml", json!(idp.metadata().replace("HTTP-POST", "HTTP-Artifact"))),
         (
             "metadataXml",
             json!(idp.metadata().replace("https://idp.example.com/saml/sso", "http://idp.example.com/")),
@@ -216,12 +218,12 @@ fn errors_name_the_invalid_field() {
     metadataXml: invalid type: null, expected a string
     metadataXml: not valid metadata: unknown token at 1:1
     metadataXml: not valid metadata: the document contains a DOCTYPE or declaration
-    metadataXml: the metadata has no SingleSignOnService with the HTTP-POST binding
+    metadataXml: the metadata has no SingleSignOnService with the HTTP-POST or HTTP-Redirect binding
     metadataXml: the Location of SingleSignOnService does not begin with https://
     metadataXml: all signing certificates in the metadata have expired; get metadata with a valid one
     metadataXml: write one of metadataXml, metadataUrl, or entityId with ssoUrl and certificates
     metadataXml: write one of metadataXml, metadataUrl, or entityId with ssoUrl and certificates
-    colour: unknown field `colour`, expected one of `name`, `emailDomains`, `metadataXml`, `metadataUrl`, `entityId`, `ssoUrl`, `certificates`, `attributeMapping`, `signRequests`, `forceAuthn`, `authnContexts`
+    colour: unknown field `colour`, expected one of `name`, `emailDomains`, `metadataXml`, `metadataUrl`, `entityId`, `ssoUrl`, `certificates`, `attributeMapping`, `signRequests`, `forceAuthn`, `signOutAtProvider`, `authnContexts`
     metadataUrl: the URL contains a user name or password; remove everything up to the @
     metadataUrl: metadata is fetched from public addresses only; send it as metadataXml instead
     metadataXml: write metadataXml, metadataUrl, or entityId, ssoUrl and certificates
