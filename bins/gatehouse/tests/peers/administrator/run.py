@@ -19,8 +19,8 @@ UNDESCRIBED = {
     "POST /api/settings/network-policy/rules": "host bits in a range, and duplicate ranges",
     "POST /api/settings/network-policy/rules/batch": "host bits in a range, and duplicate ranges",
     "POST /api/settings/network-policy/test": "one of two fields",
-    "POST /api/settings/oidc-providers": "a provider that is refused, and lists of different values",
-    "PUT /api/settings/oidc-providers/{id}": "lists of different values",
+    "POST /api/settings/oidc-providers": "a provider that is refused",
+    "PUT /api/settings/oidc-providers/{id}": "domains that differ in more than case",
     "POST /api/settings/sign-in-policy/impact": "an integer with a point",
     "POST /api/settings/users/{id}/sign-in-test": "an address of version 4 or 6",
     "POST /api/settings/webhooks/{id}/replay": "two times in order",
@@ -30,6 +30,8 @@ UNDESCRIBED = {
     "POST /api/auth/sign-in/verify": "a code or a credential, depending on the factor",
     "POST /api/auth/step-up/verify": "a code or a credential, depending on the factor",
     "POST /api/saml/{providerId}/acs": "a signed response",
+    "POST /api/saml/{providerId}/slo": "a signed message",
+    "GET /api/saml/{providerId}/slo": "a signed message",
 }
 # Operations for which an empty parameter means none.
 EMPTY = {"GET /api/settings/audit-log", "GET /api/settings/audit-log/export"}
@@ -43,6 +45,8 @@ NEVER = {
     "POST /api/auth/setup": "a setup link",
     "POST /api/auth/forgotten-password": "mail",
     "POST /api/saml/{providerId}/acs": "a signed response",
+    "POST /api/saml/{providerId}/slo": "a signed message",
+    "GET /api/saml/{providerId}/slo": "a signed message",
     "POST /api/settings/domains/{domain}/verify": "a DNS record",
     **{name: "an OpenID provider at a public address" for name in (
         "GET /api/oidc/{providerId}/callback", "GET /api/oidc/{providerId}/jwks", "GET /api/oidc/{providerId}/login",

@@ -75,6 +75,17 @@ function cases(idp, id, entityId) {
       await login.assertRefused(form, ["UNSOLICITED"]);
       await login.assertSignedOut();
     }],
+    ["a logout at the identity provider ends the session of its browser only", async () => {
+      const [login, other] = [await configured({}), newLogin()];
+      for (const one of [login, other]) await one.assertAccepted(await one.authenticate());
+      await login.assertIsSignedOutByProvider();
+      assert.equal(await gatehouse.signedInUser(other.browser), `ada@${idp.domain}`);
+    }],
+    ["a sign-out continues at the identity provider, and returns", async () => {
+      const login = await configured({});
+      await login.assertAccepted(await login.authenticate());
+      await login.assertSignsOutEverywhere();
+    }],
     ["the next key of the metadata", () => accepted({ key: "second" })],
     [`the next key of the metadata, ${cipher}`, () => accepted({ key: "second", cipher, sign: "assertion" })],
     ["a key not in the metadata: refused", () => refused({ key: "unknown" }, "SIGNATURE_INVALID")],

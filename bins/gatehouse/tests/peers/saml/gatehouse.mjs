@@ -10,7 +10,7 @@ const POST = "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST";
 
 const value = (tag, name) => decodeHtml(tag.match(new RegExp(`\\s${name}=["']([^"']*)["']`))?.[1] ?? "");
 
-/** Parses the server's SAML metadata: `{entityId, acs, signing, encryption: {pem, key}}`. */
+/** Parses the server's SAML metadata: `{entityId, acs, slo, signing, encryption: {pem, key}}`. */
 export function parseMetadata(xml) {
   const tags = (name) => xml.match(new RegExp(`<(?:\\w+:)?${name}\\b[^>]*>`, "g")) ?? [];
   const certificate = (use) => {
@@ -22,6 +22,7 @@ export function parseMetadata(xml) {
   return {
     entityId: value(tags("EntityDescriptor")[0], "entityID"),
     acs: value(tags("AssertionConsumerService").find((tag) => value(tag, "Binding") === POST), "Location"),
+    slo: value(tags("SingleLogoutService").find((tag) => value(tag, "Binding") === POST), "Location"),
     signing: signing.toString(),
     encryption: { pem: encryption.toString(), key: encryption.publicKey.export({ type: "spki", format: "pem" }) },
   };
@@ -53,7 +54,7 @@ export class Gatehouse {
     const { token } = await this.command(["token", "pat", ...ada, "--name", "check", "--scopes", "admin:tenant"]);
     const file = `${this.folder}/${slug}.xml`;
     await writeFile(file, await idp.metadata());
-    const options = ["--name", idp.name, "--metadata", file, "--email-domains", idp.domain];
+    const options = ["--name", idp.name, "--metadata", file, "--email-domains", idp.domain, "--sign-out-at-provider"];
     const { id } = await this.command(["saml", "add", ...tenant, ...options]);
     this.tokens.set(id, token);
     const answer = await fetch(`${this.base}/api/saml/${id}/metadata`);
@@ -76,6 +77,15 @@ export class Gatehouse {
   /** Returns the address that starts a login, which redirects to `path` at the end. */
   loginUrl(id, path) {
     return `${this.base}/api/saml/${id}/login?${new URLSearchParams({ relayState: path })}`;
+  }
+
+  /** Signs out in this browser; returns the address that continues at the identity provider. */
+  async signOut(browser) {
+    const headers = { origin: this.base, "sec-fetch-site": "same-origin", "content-type": "application/json" };
+    const request = { url: `${this.base}/api/auth/sign-out`, method: "POST", body: "{}", headers };
+    const { status, text } = await browser.go({ ...request, accept: "application/json" });
+    assert.equal(status, 200, text);
+    return JSON.parse(text).logoutUrl;
   }
 
   /** Returns the email of the user signed in in this browser, or null. */

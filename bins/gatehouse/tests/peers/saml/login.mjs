@@ -89,6 +89,34 @@ export class Login {
     assert.match(text, /\bSAML_REFUSED\b/);
   }
 
+  /** Submits the forms that bring logout messages; returns the page after the last. */
+  async deliverMessages(page) {
+    for (let count = 0; count < 5; count += 1) {
+      const form = page.forms.find(({ fields }) => fields.SAMLRequest || fields.SAMLResponse);
+      if (!form) return page;
+      page = await this.browser.submit(form);
+    }
+    throw new assert.AssertionError({ message: `the logout does not end: ${page.url}` });
+  }
+
+  /** Signs out here, and asserts that the identity provider signs the user out too and confirms it. */
+  async assertSignsOutEverywhere() {
+    const logoutUrl = await this.gatehouse.signOut(this.browser);
+    await this.assertSignedOut();
+    const { url, text } = await this.deliverMessages(await this.browser.open(logoutUrl));
+    assert.equal(url, `${this.gatehouse.base}/auth/login?reason=SIGNED_OUT`, text);
+    const page = await this.start();
+    assert.ok(page.forms.some(({ secret }) => secret), `no password form: ${page.text}`);
+  }
+
+  /** Signs out at the identity provider, and asserts that this ends the session here. */
+  async assertIsSignedOutByProvider() {
+    assert.equal(await this.gatehouse.signedInUser(this.browser), `ada@${this.idp.domain}`);
+    const page = await this.deliverMessages(await this.browser.open(this.idp.logoutUrl()));
+    assert.equal(page.status, 200, page.text);
+    await this.assertSignedOut();
+  }
+
   async assertSignedOut() {
     assert.equal(await this.gatehouse.signedInUser(this.browser), null);
   }

@@ -1,6 +1,8 @@
 // Runs samlp as an identity provider, with a password form.
+import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";
 import samlp from "samlp";
+import SessionParticipants from "samlp/lib/sessionParticipants/index.js";
 import { keys } from "./keys.mjs";
 import { parseMetadata } from "./gatehouse.mjs";
 
@@ -38,6 +40,26 @@ async function adaptToExpress(request, response) {
   return url.pathname;
 }
 
+/** Keeps the state of logouts, which samlp would otherwise keep in a session of Express. */
+class Logouts {
+  #states = new Map();
+
+  save(_request, state, done) {
+    const id = randomUUID();
+    this.#states.set(id, state);
+    done(null, id);
+  }
+
+  load(_request, id, _options, done) {
+    done(null, this.#states.get(id));
+  }
+
+  update(_request, id, state, done) {
+    this.#states.set(id, state);
+    done(null);
+  }
+}
+
 export class Samlp {
   static domain = "samlp.example";
   domain = Samlp.domain;
@@ -47,6 +69,9 @@ export class Samlp {
   cbc = "aes256-cbc";
   #settings = {};
   #provider;
+  #logouts = new Logouts();
+  /** The session of each browser, by its cookie: a list of one, as samlp takes it. */
+  #sessions = new Map();
   #errors = [];
 
   /** Starts it with these users: `{name: {password, email}}`. */
@@ -68,11 +93,14 @@ export class Samlp {
 
   async #answer(request, response, failed) {
     const path = await adaptToExpress(request, response);
-    const paths = { postEndpointPath: "/sso", redirectEndpointPath: "/sso" };
+    const logoutEndpointPaths = { post: "/logout" };
+    const paths = { postEndpointPath: "/sso", redirectEndpointPath: "/sso", logoutEndpointPaths };
     if (path === "/metadata") {
       const cert = this.keys[request.query.key].cert;
       return samlp.metadata({ issuer: ISSUER, cert, ...paths })(request, response);
     }
+    const session = request.headers.cookie?.match(/\bsession=([\w-]+)/)?.[1];
+    if (path === "/logout") return samlp.logout(this.#logoutOptions(session))(request, response, failed);
     const { username, password, ...fields } = { ...request.query, ...request.body };
     response.set("content-type", "text/html; charset=utf-8");
     if (username === undefined) return response.end(page(fields));
@@ -80,7 +108,10 @@ export class Samlp {
     if (person?.password !== password) return response.end(page(fields, "Wrong user name or password"));
     const name = { givenName: username, familyName: "Lovelace" };
     const user = { id: username, displayName: username, name, emails: [{ value: person.email }] };
-    return samlp.auth({ ...this.#options(), getUserFromRequest: () => user })(request, response, failed);
+    const sessionIndex = `_${randomUUID()}`;
+    this.#sessions.set(sessionIndex, [this.#participant(username, sessionIndex)]);
+    response.set("set-cookie", `session=${sessionIndex}; Path=/; HttpOnly`);
+    return samlp.auth({ ...this.#options(), sessionIndex, getUserFromRequest: () => user })(request, response, failed);
   }
 
   #options() {
@@ -94,7 +125,6 @@ export class Samlp {
       destination: acs,
       getPostURL: (_audience, _request, _incoming, done) => done(null, acs),
       lifetimeInSeconds: 300,
-      sessionIndex: "_1",
       signAssertion: sign !== "response",
       signResponse: sign !== "assertion",
       // Refuse requests without Gatehouse's signature.
@@ -106,6 +136,35 @@ export class Samlp {
         disallowEncryptionWithInsecureAlgorithm: false,
         warnOnInsecureEncryptionAlgorithm: false,
       }),
+    };
+  }
+
+  #participant(nameId, sessionIndex) {
+    const { entityId, slo, signing } = this.#provider;
+    return {
+      serviceProviderId: entityId,
+      nameId,
+      nameIdFormat: "urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified",
+      sessionIndex,
+      serviceProviderLogoutURL: slo,
+      cert: signing,
+    };
+  }
+
+  #logoutOptions(session) {
+    const participants = this.#sessions.get(session) ?? [];
+    return {
+      ...this.keys.first,
+      issuer: ISSUER,
+      protocolBinding: "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST",
+      signatureAlgorithm: "rsa-sha256",
+      digestAlgorithm: "sha256",
+      store: this.#logouts,
+      sessionParticipants: new SessionParticipants(participants),
+      clearIdPSession: (done) => {
+        this.#sessions.delete(session);
+        done();
+      },
     };
   }
 
@@ -124,6 +183,11 @@ export class Samlp {
   /** Changes how it answers the next logins. */
   async configure(settings) {
     this.#settings = settings;
+  }
+
+  /** Returns the address that signs the user out. */
+  logoutUrl() {
+    return `${this.url}/logout`;
   }
 
   /** Returns the address that starts an IdP-initiated login. */

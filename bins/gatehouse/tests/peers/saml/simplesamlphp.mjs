@@ -83,6 +83,8 @@ export class SimpleSamlPhp {
     this.settings.service = {
       // Refuse requests without Gatehouse's signature.
       "validate.authnrequest": true,
+      "validate.logout": true,
+      "sign.logout": true,
       "saml20.sign.assertion": sign !== "response",
       "saml20.sign.response": sign !== "assertion",
       "assertion.encryption": cipher !== undefined,
@@ -92,6 +94,11 @@ export class SimpleSamlPhp {
       await writeFile(`${this.folder}/EncryptedAssertion.php`, await replaceCipher(this.program, cipher));
     }
     await writeFile(`${this.folder}/settings.json`, JSON.stringify(this.settings));
+  }
+
+  /** Returns the address that signs the user out. */
+  logoutUrl() {
+    return `${this.url}/saml2/idp/SingleLogoutService.php?${new URLSearchParams({ ReturnTo: `${this.url}/` })}`;
   }
 
   /** Returns the address that starts an IdP-initiated login. */
