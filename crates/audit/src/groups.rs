@@ -19,7 +19,7 @@ pub struct EventGroup<'c> {
 const PREFIX: &str = "ACCOUNT_";
 
 /// Display names of groups whose name differs from their code.
-const NAMES: [(&str, &str); 18] = [
+const NAMES: [(&str, &str); 20] = [
     ("ATTESTATION_POLICY", "Authenticators"),
     ("AUDIT", "Audit log"),
     ("DOMAIN", "Domains"),
@@ -30,10 +30,12 @@ const NAMES: [(&str, &str); 18] = [
     ("PASSWORD", "Passwords"),
     ("PAT", "Personal access tokens"),
     ("RECOVERY", "Recovery codes"),
+    ("ROLE", "Roles"),
     ("SAML", "Single sign-on"),
     ("SCIM_TOKEN", "SCIM tokens"),
     ("SESSION", "Sessions"),
     ("SIGN_IN", "Sign-ins"),
+    ("SSO_ACCOUNTS", "Accounts of SSO connections"),
     ("STEPUP", "Step-up"),
     ("TENANT", "Organization"),
     ("USER", "Users"),

@@ -5,7 +5,10 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use async_trait::async_trait;
-use directory::{NewPerson, NewTenant, PeopleQuery, PeopleStore, Person, Role, Tenant, TenantStore, Tier};
+use directory::{
+    HeldRoles, NewPerson, NewTenant, PeopleQuery, PeopleStore, Permissions, Person, Role, Tenant,
+    TenantStore, Tier,
+};
 use kernel::{Actor, Ctx, Email, StoreResult, SystemEnv, Timestamp, UserId};
 
 /// Stores tenants by slug and people by the key of their address.
@@ -78,6 +81,11 @@ impl PeopleStore for Directory {
     async fn delete_person(&mut self, person: &Person, _: Timestamp) -> StoreResult<()> {
         self.people.retain(|_, kept| kept.id != person.id);
         Ok(())
+    }
+
+    async fn held_roles(&mut self, person: &Person) -> StoreResult<HeldRoles> {
+        // This service has no roles of its own, and no rules that give roles.
+        Ok(HeldRoles::new(person.role.clone(), Vec::new(), Permissions::NONE))
     }
 
     async fn another_admin(&mut self, than: &UserId) -> StoreResult<bool> {

@@ -5,15 +5,19 @@ use kernel::{Email, StoreError, StoreResult, Timestamp, UserId};
 
 use crate::{
     link::Link,
-    people::{PeopleQuery, Person, Role},
+    own_role::{OwnRole, RoleStore},
+    people::{PeopleQuery, Person},
+    permission::Permissions,
+    role::{HeldRoles, Role, RoleId},
     store::{LinkStore, PeopleStore},
 };
 
-/// The people and links of one tenant in memory.
+/// The people, links and roles of one tenant in memory. There are no rules that give roles.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryPeople {
     people: Vec<Person>,
     links: Vec<Link>,
+    roles: Vec<OwnRole>,
 }
 
 impl MemoryPeople {
@@ -80,6 +84,12 @@ impl PeopleStore for MemoryPeople {
         self.drop_links(&person.id).await
     }
 
+    async fn held_roles(&mut self, person: &Person) -> StoreResult<HeldRoles> {
+        let own = self.roles.iter().find(|role| matches!(&person.role, Role::Own(id) if *id == role.id));
+        let permissions = own.map_or(Permissions::NONE, |role| role.permissions);
+        Ok(HeldRoles::new(person.role.clone(), Vec::new(), permissions))
+    }
+
     async fn another_admin(&mut self, than: &UserId) -> StoreResult<bool> {
         let counts = |person: &Person| person.role == Role::Admin && person.active && person.id != *than;
         Ok(self.people.iter().any(counts))
@@ -107,5 +117,48 @@ impl LinkStore for MemoryPeople {
     async fn drop_links(&mut self, user: &UserId) -> StoreResult<()> {
         self.links.retain(|link| link.user != *user);
         Ok(())
+    }
+}
+
+#[async_trait]
+impl RoleStore for MemoryPeople {
+    async fn roles(&mut self) -> StoreResult<Vec<OwnRole>> {
+        Ok(self.roles.clone())
+    }
+
+    async fn role(&mut self, id: &RoleId) -> StoreResult<Option<OwnRole>> {
+        Ok(self.roles.iter().find(|role| role.id == *id).cloned())
+    }
+
+    async fn insert_role(&mut self, role: &OwnRole) -> StoreResult<bool> {
+        let is_free = self.roles.iter().all(|other| other.name_key() != role.name_key());
+        if is_free {
+            self.roles.push(role.clone());
+        }
+        Ok(is_free)
+    }
+
+    async fn update_role(&mut self, role: &OwnRole) -> StoreResult<bool> {
+        let is_free =
+            self.roles.iter().all(|other| other.id == role.id || other.name_key() != role.name_key());
+        if is_free && let Some(kept) = self.roles.iter_mut().find(|kept| kept.id == role.id) {
+            kept.clone_from(role);
+        }
+        Ok(is_free)
+    }
+
+    async fn delete_role(&mut self, id: &RoleId) -> StoreResult<()> {
+        self.roles.retain(|role| role.id != *id);
+        Ok(())
+    }
+
+    // Step-ups are in another store.
+    async fn revoke_grants_of_role(&mut self, _: &RoleId, _: Timestamp) -> StoreResult<()> {
+        Ok(())
+    }
+
+    async fn is_role_used(&mut self, id: &RoleId) -> StoreResult<bool> {
+        let is_it = |role: &Role| matches!(role, Role::Own(own) if own == id);
+        Ok(self.people.iter().any(|person| is_it(&person.role)))
     }
 }

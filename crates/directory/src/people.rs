@@ -5,43 +5,16 @@ use std::str::FromStr;
 use kernel::{Ctx, Email, GroupId, Timestamp, UserId};
 use serde::{Deserialize, Serialize};
 
-use crate::{error::Error, store::PeopleStore};
+use crate::{
+    error::Error,
+    role::{HeldRoles, Role},
+    store::PeopleStore,
+};
 
 /// Maximum number of characters of a person's names and titles.
 const TEXT_MAX: usize = 200;
 /// Maximum number of telephone numbers per person.
 const MAX_PHONES: usize = 10;
-
-/// The role of a person in the tenant. SCIM never changes it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "UPPERCASE")]
-pub enum Role {
-    /// Sets policies, reads the audit log and manages SSO connections.
-    Admin,
-    /// A user without administrative rights.
-    Member,
-}
-
-impl Role {
-    /// Returns the name in the database, the API and on the command line.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Admin => "ADMIN",
-            Self::Member => "MEMBER",
-        }
-    }
-}
-
-impl FromStr for Role {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        [Self::Admin, Self::Member]
-            .into_iter()
-            .find(|role| role.as_str().eq_ignore_ascii_case(text))
-            .ok_or_else(|| format!("write ADMIN or MEMBER, not {text}"))
-    }
-}
 
 /// Where a person's account comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -99,7 +72,7 @@ impl PeopleQuery {
         let mut names = names.into_iter().chain([person.email.as_ref().map(Email::as_str)]).flatten();
         let text = text.as_ref().map(|text| text.to_lowercase());
         text.is_none_or(|text| names.any(|name| name.to_lowercase().contains(&text)))
-            && role.is_none_or(|role| role == person.role)
+            && role.as_ref().is_none_or(|role| *role == person.role)
             && active.is_none_or(|active| active == person.active)
             && source.is_none_or(|source| source == person.source)
             && !has_factor.unwrap_or_default()
@@ -136,7 +109,7 @@ pub struct Person {
     pub department: Option<String>,
     /// Telephone numbers in the order of importance.
     pub phone_numbers: Vec<PhoneNumber>,
-    /// The person's permissions.
+    /// The assigned role. Rules may give others for groups and claims: see [`PeopleStore::held_roles`].
     pub role: Role,
     /// Whether they may sign in.
     pub active: bool,
@@ -167,7 +140,7 @@ impl Person {
 pub struct NewPerson {
     /// User name and sign-in address.
     pub email: Email,
-    /// The person's permissions.
+    /// The assigned role.
     pub role: Role,
     /// The name to display.
     pub display_name: Option<String>,
@@ -210,6 +183,18 @@ pub async fn create_person(ctx: &Ctx, store: &mut dyn PeopleStore, new: NewPerso
 /// Returns the person with this id.
 pub async fn find_person(store: &mut dyn PeopleStore, id: &UserId) -> Result<Person, Error> {
     store.person(id).await?.ok_or(Error::NotFound)
+}
+
+/// Returns the person with this id, to act on the account. Refuses people who have permissions that the acting person
+/// lacks.
+pub async fn find_to_act_on(
+    store: &mut dyn PeopleStore,
+    by: &HeldRoles,
+    id: &UserId,
+) -> Result<Person, Error> {
+    let person = find_person(store, id).await?;
+    let held = store.held_roles(&person).await?;
+    if by.may_act_on(&held) { Ok(person) } else { Err(Error::MorePermissions) }
 }
 
 /// Changes a profile. Returns the changed person and the names of the changed fields.
@@ -270,7 +255,7 @@ pub async fn change_person(
 ) -> Result<Person, Error> {
     let AccountChanges { role, email, active } = changes;
     let mut after = before.clone();
-    after.role = role.unwrap_or(before.role);
+    after.role = role.unwrap_or_else(|| before.role.clone());
     after.active = active.unwrap_or(before.active);
     if let Some(email) = email {
         // If the user name is the old address, it follows the new one.

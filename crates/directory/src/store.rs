@@ -6,6 +6,7 @@ use kernel::{StoreResult, Timestamp, UserId};
 use crate::{
     link::Link,
     people::{PeopleQuery, Person},
+    role::HeldRoles,
     tenant::Tenant,
 };
 
@@ -41,7 +42,9 @@ pub trait PeopleStore: Send {
     async fn update_person(&mut self, before: &Person, after: &Person) -> StoreResult<bool>;
     /// Deletes a person and all of their sessions.
     async fn delete_person(&mut self, person: &Person, at: Timestamp) -> StoreResult<()>;
-    /// Whether an active administrator other than this one exists. Concurrent calls run one after the other.
+    /// Returns the roles of a person, and the permissions that they add up to.
+    async fn held_roles(&mut self, person: &Person) -> StoreResult<HeldRoles>;
+    /// Whether another active person has the assigned role ADMIN; one to whom a rule gives it does not count. Concurrent calls run one after the other.
     async fn another_admin(&mut self, than: &UserId) -> StoreResult<bool>;
 }
 

@@ -7,7 +7,6 @@
 use std::sync::Arc;
 
 use audit::{Event, events::policies::NetworkPolicyBlocked};
-use directory::Role;
 use kernel::{Ctx, StoreError, StoreResult, TenantId};
 use moka::sync::Cache;
 use netpolicy::{Decision, NetworkPolicyStore, Policy, Surface};
@@ -88,7 +87,7 @@ pub(crate) struct DeniedCaller<'a> {
 
 impl<'a> DeniedCaller<'a> {
     pub(crate) fn of(holder: &'a Holder, surface: Surface) -> Self {
-        Self { surface, id: holder.user.as_str(), admin: holder.role == Role::Admin }
+        Self { surface, id: holder.user.as_str(), admin: holder.roles.is_admin() }
     }
 }
 

@@ -1,9 +1,9 @@
 //! The permissions that a handler may require.
 
-use std::sync::Arc;
+use std::{marker::PhantomData, sync::Arc};
 
 use credentials::SignInPolicy;
-use directory::Role;
+use directory::{HeldRoles, Permission as Right};
 use kernel::UserId;
 use sessions::Standing;
 use store::Holder;
@@ -54,9 +54,9 @@ impl Person {
         &self.holder().policy
     }
 
-    /// Returns whether the user is an administrator of the tenant.
-    pub fn is_administrator(&self) -> bool {
-        self.holder().role == Role::Admin
+    /// Returns the user's roles and permissions.
+    pub fn roles(&self) -> &HeldRoles {
+        &self.holder().roles
     }
 
     /// Returns whether the user is authenticated by a session.
@@ -91,13 +91,28 @@ fn person(caller: Caller, scope: Scope) -> Result<Person, Problem> {
     }
 }
 
-fn administrator(person: Person) -> Result<Person, Problem> {
-    match person.holder().role {
-        Role::Admin => Ok(person),
-        Role::Member => {
-            Err(Problem::forbidden("ROLE_REQUIRED", "Only administrators of the tenant may do this."))
-        }
+/// Fails unless these roles include a permission.
+pub fn require_right(roles: &HeldRoles, right: Right) -> Result<(), Problem> {
+    if roles.permissions.contains(right) {
+        return Ok(());
     }
+    Err(Problem::forbidden("ROLE_REQUIRED", format!("None of your roles has the permission {right}.")))
+}
+
+/// Returns the person if their roles include a permission.
+fn with_right(person: Person, right: Right) -> Result<Person, Problem> {
+    require_right(person.roles(), right).map(|()| person)
+}
+
+/// Returns the person if their roles include any permission.
+fn with_any_right(person: Person) -> Result<Person, Problem> {
+    if person.roles().permissions.is_empty() {
+        return Err(Problem::forbidden(
+            "ROLE_REQUIRED",
+            "None of your roles has a permission for the settings.",
+        ));
+    }
+    Ok(person)
 }
 
 /// Defines a permission with its caller type and its check.
@@ -157,25 +172,98 @@ permission!(
     ReadPeople => Person, |caller| person(caller, Scope::ReadHcm)
 );
 permission!(
-    /// Changing the people of the tenant. For administrators.
-    write WritePeople => Person, |caller| person(caller, Scope::WriteHcm).and_then(administrator)
+    /// Changing the profiles of the tenant's people. For those who manage users.
+    write WritePeople => Person, |caller| {
+        person(caller, Scope::WriteHcm).and_then(|person| with_right(person, Right::ManageUsers))
+    }
 );
 permission!(
-    /// Changing the tenant's settings. For administrators.
-    write Administer => Person, |caller| person(caller, Scope::AdminTenant).and_then(administrator)
-);
-permission!(
-    /// Reading settings that affect every user. Requires a session, or an administrator's token.
+    /// Reading settings that affect every user. Requires a session, or the token of somebody with any permission.
     ReadSettings => Person, |caller| match caller {
-        Caller::Pat(_) => person(caller, Scope::AdminTenant).and_then(administrator),
+        Caller::Pat(_) => person(caller, Scope::AdminTenant).and_then(with_any_right),
         other => any_session(other).and_then(complete).map(Person::Session),
     }
 );
 permission!(
-    /// Changing settings that no token may change. For administrators with a session.
-    write AdministerInPerson => Arc<Signed>, |caller| {
+    /// Reading what everybody with a permission for the settings may know.
+    AnyRight => Person, |caller| person(caller, Scope::AdminTenant).and_then(with_any_right)
+);
+
+/// A permission for a part of the tenant's settings, which roles have.
+pub trait SettingsPermission: 'static {
+    /// The permission.
+    const RIGHT: Right;
+}
+
+/// Defines permissions for parts of the tenant's settings.
+macro_rules! settings {
+    ($($(#[$doc:meta])+ $name:ident)+) => {
+        $(
+            $(#[$doc])+
+            pub enum $name {}
+
+            impl SettingsPermission for $name {
+                const RIGHT: Right = Right::$name;
+            }
+
+            impl Permission for $name {
+                type Caller = Person;
+
+                fn admit(caller: Caller) -> Result<Person, Problem> {
+                    person(caller, Scope::AdminTenant).and_then(|person| with_right(person, Self::RIGHT))
+                }
+            }
+
+            impl WritePermission for $name {}
+        )+
+    };
+}
+
+settings!(
+    /// `manage:tenant`, with a session or a token.
+    ManageTenant
+    /// `manage:roles`, with a session or a token.
+    ManageRoles
+    /// `manage:users`, with a session or a token.
+    ManageUsers
+    /// `support:users`, with a session or a token.
+    SupportUsers
+    /// `read:users`, with a session or a token.
+    ReadUsers
+    /// `manage:policies`, with a session or a token.
+    ManagePolicies
+    /// `manage:connections`, with a session or a token.
+    ManageConnections
+    /// `read:audit`, with a session or a token.
+    ReadAudit
+    /// `manage:webhooks`, with a session or a token.
+    ManageWebhooks
+);
+
+/// A permission for a part of the settings that tokens may not use.
+pub struct InPerson<P>(PhantomData<P>);
+
+impl<P: SettingsPermission> Permission for InPerson<P> {
+    type Caller = Arc<Signed>;
+
+    fn admit(caller: Caller) -> Result<Arc<Signed>, Problem> {
         let signed = any_session(caller).and_then(complete)?;
-        administrator(Person::Session(Arc::clone(&signed)))?;
+        with_right(Person::Session(Arc::clone(&signed)), P::RIGHT)?;
         Ok(signed)
     }
-);
+}
+
+impl<P: SettingsPermission> WritePermission for InPerson<P> {}
+
+/// Reading what everybody with a permission for the settings may know, with a session.
+pub enum AnyRightInPerson {}
+
+impl Permission for AnyRightInPerson {
+    type Caller = Arc<Signed>;
+
+    fn admit(caller: Caller) -> Result<Arc<Signed>, Problem> {
+        let signed = any_session(caller).and_then(complete)?;
+        with_any_right(Person::Session(Arc::clone(&signed)))?;
+        Ok(signed)
+    }
+}

@@ -25,6 +25,7 @@ mod refusal;
 mod request;
 mod text;
 mod token;
+mod values;
 
 pub use algorithm::Algorithm;
 pub use callback::Callback;
@@ -41,3 +42,4 @@ pub use token::{
     ClientCredential, ClientKey, ClientKeyError, CodeExchange, MAX_RESPONSE, SecretTransport, TokenRequest,
     TokenResponse, UserInfo,
 };
+pub use values::claim_values;

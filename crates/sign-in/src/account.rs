@@ -26,9 +26,10 @@ pub async fn lock_account<S: Storage>(store: &mut S, user: &UserId) -> Result<Ac
 /// after the other.
 pub async fn lock_account_to_remove<S: Storage>(store: &mut S, user: &UserId) -> Result<Account, Error> {
     let person = active(store, user).await?;
-    let policy = match person.role {
-        Role::Admin => store.sign_in_policy_to_change().await?,
-        Role::Member => store.sign_in_policy().await?,
+    let policy = if person.role == Role::Admin {
+        store.sign_in_policy_to_change().await?
+    } else {
+        store.sign_in_policy().await?
     };
     Ok(Account { person, policy })
 }

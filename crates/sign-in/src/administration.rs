@@ -9,7 +9,7 @@ use audit::{
     },
 };
 use credentials::SignInStore;
-use directory::{NewPerson, PeopleStore, Person, ProfileChanges, find_person};
+use directory::{NewPerson, PeopleStore, Person, ProfileChanges, RoleStore, find_person, permissions_of};
 use kernel::{Ctx, UserId};
 use tokens::{
     NewScimToken, PatError, PatId, PatStore, RawToken, ScimToken, ScimTokenError, ScimTokenId, ScimTokenStore,
@@ -18,16 +18,17 @@ use tokens::{
 use crate::{events::account_changes, pats};
 
 /// Creates a user, with a password if there is one: its hash, and who set it, as in [`PasswordChanged`].
-pub async fn create_user<S: PeopleStore + SignInStore>(
+pub async fn create_user<S: PeopleStore + RoleStore + SignInStore>(
     ctx: &Ctx,
     store: &mut S,
     new: NewPerson,
     password: Option<(&str, &'static str)>,
 ) -> Result<Audited<Person>, directory::Error> {
+    permissions_of(store, &new.role).await?;
     let person = directory::create_person(ctx, store, new).await?;
     let id = person.id.as_str();
     let fields = vec!["userName".into(), "emails".into()];
-    let data = UserCreated { active: true, role: person.role.as_str(), fields };
+    let data = UserCreated { active: true, role: person.role.to_string(), fields };
     let mut events = vec![Event::new(id, &data)];
     if let Some((hash, by)) = password {
         store.set_password(&person.id, hash, ctx.now).await?;
@@ -38,7 +39,7 @@ pub async fn create_user<S: PeopleStore + SignInStore>(
 
 /// Changes a user's role, break-glass state or permission to sign in for the operator, who may also leave the tenant
 /// without an administrator. Disabling a user ends the sessions.
-pub async fn change_account<S: PeopleStore>(
+pub async fn change_account<S: PeopleStore + RoleStore>(
     ctx: &Ctx,
     store: &mut S,
     user: &UserId,
@@ -50,6 +51,7 @@ pub async fn change_account<S: PeopleStore>(
     if after == before {
         return Ok(Audited::without(before, Unaudited::NothingChanged));
     }
+    permissions_of(store, &after.role).await?;
     after.updated_at = ctx.now;
     store.update_person(&before, &after).await?;
     let events = account_changes(&before, &after);

@@ -29,7 +29,7 @@ pub fn account_changes(before: &Person, after: &Person) -> Vec<Event> {
     let mut events = Vec::new();
     let id = after.id.as_str();
     if before.role != after.role {
-        let data = UserRoleChanged { from: before.role.as_str(), to: after.role.as_str() };
+        let data = UserRoleChanged { from: before.role.to_string(), to: after.role.to_string() };
         events.push(Event::new(id, &data));
     }
     if before.email != after.email {

@@ -47,8 +47,10 @@ pub async fn find_link<S: Storage>(
 ) -> Result<RedeemableLink, Error> {
     let link = LinkStore::link(store, hash).await?.filter(|link| now < link.expires_at());
     let link = link.ok_or(Error::LinkInvalid)?;
-    let person = PeopleStore::person(store, &link.user).await?.filter(|person| link.is_for(person));
-    let person = person.ok_or(Error::LinkInvalid)?;
+    let person = PeopleStore::person(store, &link.user).await?.ok_or(Error::LinkInvalid)?;
+    if !link.is_for(&person, &store.held_roles(&person).await?) {
+        return Err(Error::LinkInvalid);
+    }
     let policy = store.sign_in_policy().await?;
     check_mode(Step::Link, policy.sign_in_mode, person.break_glass)?;
     Ok(RedeemableLink { link, person, policy })
@@ -88,8 +90,9 @@ pub async fn with_link<S: Storage>(
     let LinkProof { user, link, password_hash } = proof;
     let account = lock_account(store, &user).await?;
     network::admit(ctx, store, &account.person).await?;
-    // The user's address or role may have changed while the password was hashed.
-    let redeemed = directory::redeem_link(ctx, store, &account.person, &link).await?;
+    // The user's address or roles may have changed while the password was hashed.
+    let held = store.held_roles(&account.person).await?;
+    let redeemed = directory::redeem_link(ctx, store, &account.person, &held, &link).await?;
     redeemed.ok_or(Error::LinkInvalid)?;
     store.set_password(&user, &password_hash, ctx.now).await?;
     let ended = store.revoke_sessions(&user, ctx.now, None).await?;

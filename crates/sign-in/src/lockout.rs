@@ -48,9 +48,10 @@ impl Lockout {
         passkeys_work: bool,
         now: Timestamp,
     ) -> StoreResult<Self> {
-        match person.role {
-            Role::Admin => Self::before(store, passkeys_work, now).await,
-            Role::Member => Ok(Self { passkeys_work: false, was_possible: false }),
+        if person.role == Role::Admin {
+            Self::before(store, passkeys_work, now).await
+        } else {
+            Ok(Self { passkeys_work: false, was_possible: false })
         }
     }
 
@@ -62,9 +63,10 @@ impl Lockout {
         passkeys_work: bool,
         now: Timestamp,
     ) -> StoreResult<Self> {
-        match account.person.role {
-            Role::Admin => Self::under(&account.policy, store, passkeys_work, now).await,
-            Role::Member => Ok(Self { passkeys_work: false, was_possible: false }),
+        if account.person.role == Role::Admin {
+            Self::under(&account.policy, store, passkeys_work, now).await
+        } else {
+            Ok(Self { passkeys_work: false, was_possible: false })
         }
     }
 

@@ -2,12 +2,17 @@
 
 mod sso;
 
+use std::collections::BTreeMap;
+
 use async_trait::async_trait;
 use credentials::{
     Factor, FactorId, FactorKind, FactorStore, MemoryCredentials, OriginHistory, Salt, SignInMeans,
     SignInPolicy, SignInStore, Ticket, TicketStore,
 };
-use directory::{Link, LinkStore, MemoryPeople, PeopleQuery, PeopleStore, Person, Role};
+use directory::{
+    ConnectionAccounts, HeldRoles, Link, LinkStore, MemoryPeople, OwnRole, PeopleQuery, PeopleStore, Person,
+    Role, RoleId, RoleStore,
+};
 use kernel::{StoreResult, TenantId, Timestamp, UserId};
 use netpolicy::{NetworkPolicyStore, Rule, RuleId, Settings};
 use saml_sp::ProviderId;
@@ -29,6 +34,9 @@ pub struct MemoryStore {
     network: netpolicy::MemoryStore,
     pats: MemoryPats,
     sso: saml_sp::memory::MemoryStore,
+    connection_accounts: BTreeMap<String, ConnectionAccounts>,
+    /// The groups that sign-ins named, by user and connection.
+    claimed_groups: BTreeMap<(UserId, String), Vec<String>>,
     at_providers: Vec<(SessionId, ProviderSession)>,
     ended_at_providers: Vec<(ProviderId, [u8; 32])>,
 }
@@ -43,6 +51,8 @@ impl MemoryStore {
             network: netpolicy::MemoryStore::default(),
             pats: MemoryPats::default(),
             sso: saml_sp::memory::MemoryStore::new(tenant),
+            connection_accounts: BTreeMap::new(),
+            claimed_groups: BTreeMap::new(),
             at_providers: Vec::new(),
             ended_at_providers: Vec::new(),
         }
@@ -88,8 +98,43 @@ impl PeopleStore for MemoryStore {
         self.people.delete_person(person, at).await
     }
 
+    async fn held_roles(&mut self, person: &Person) -> StoreResult<HeldRoles> {
+        self.people.held_roles(person).await
+    }
+
     async fn another_admin(&mut self, than: &UserId) -> StoreResult<bool> {
         self.people.another_admin(than).await
+    }
+}
+
+#[async_trait]
+impl RoleStore for MemoryStore {
+    async fn roles(&mut self) -> StoreResult<Vec<OwnRole>> {
+        self.people.roles().await
+    }
+
+    async fn role(&mut self, id: &RoleId) -> StoreResult<Option<OwnRole>> {
+        self.people.role(id).await
+    }
+
+    async fn insert_role(&mut self, role: &OwnRole) -> StoreResult<bool> {
+        self.people.insert_role(role).await
+    }
+
+    async fn update_role(&mut self, role: &OwnRole) -> StoreResult<bool> {
+        self.people.update_role(role).await
+    }
+
+    async fn delete_role(&mut self, id: &RoleId) -> StoreResult<()> {
+        self.people.delete_role(id).await
+    }
+
+    async fn revoke_grants_of_role(&mut self, id: &RoleId, at: Timestamp) -> StoreResult<()> {
+        self.people.revoke_grants_of_role(id, at).await
+    }
+
+    async fn is_role_used(&mut self, id: &RoleId) -> StoreResult<bool> {
+        self.people.is_role_used(id).await
     }
 }
 

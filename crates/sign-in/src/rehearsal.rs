@@ -6,7 +6,7 @@
 use std::net::IpAddr;
 
 use credentials::{Factor, FactorKind, FactorStore, SignInPolicy, SignInStore, attempts::MAX_WRONG_CODES};
-use directory::Person;
+use directory::{PeopleStore, Person};
 use kernel::StoreResult;
 use netpolicy::NetworkPolicyStore;
 
@@ -57,7 +57,7 @@ pub enum Rehearsed {
 /// Rehearses a sign-in of this person.
 pub async fn rehearse<S>(store: &mut S, person: &Person, rehearsal: &Rehearsal) -> StoreResult<Rehearsed>
 where
-    S: SignInStore + FactorStore + NetworkPolicyStore,
+    S: SignInStore + FactorStore + NetworkPolicyStore + PeopleStore,
 {
     let policy = store.sign_in_policy().await?;
     let mut factors = store.factors(&person.id).await?;

@@ -8,7 +8,7 @@ use audit::{
     },
 };
 use credentials::{Factor, FactorStore};
-use directory::{Link, LinkKind, LinkStore, Person};
+use directory::{Link, LinkKind, LinkStore, PeopleStore, Person};
 use kernel::{Ctx, StoreResult, UserId};
 use sessions::SessionStore;
 use tokens::{RawToken, TokenKind};
@@ -25,14 +25,15 @@ const PASSWORD_RESET: &str = "PASSWORD_RESET";
 const FACTORS_RESET: &str = "FACTORS_RESET";
 
 /// Issues a link for a user and replaces any earlier one.
-pub async fn issue_link<S: LinkStore>(
+pub async fn issue_link<S: LinkStore + PeopleStore>(
     ctx: &Ctx,
     store: &mut S,
     person: &Person,
     kind: LinkKind,
 ) -> StoreResult<RawToken> {
     let raw = RawToken::mint(&*ctx.env, TokenKind::Link, &ctx.tenant);
-    store.replace_links(&Link::new(*raw.hash().as_bytes(), kind, person, ctx.now)).await?;
+    let held = store.held_roles(person).await?;
+    store.replace_links(&Link::new(*raw.hash().as_bytes(), kind, person, &held, ctx.now)).await?;
     Ok(raw)
 }
 

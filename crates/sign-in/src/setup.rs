@@ -5,7 +5,7 @@
 use async_trait::async_trait;
 use audit::{Audited, Event, events::tenants::TenantCreated};
 use data_encoding::BASE64URL_NOPAD;
-use directory::{NewPerson, Role, Tenant, TenantStore};
+use directory::{NewPerson, Role, RoleStore, Tenant, TenantStore};
 use kernel::{Ctx, Email, MasterKeys, SigningKeys, StoreResult, Timestamp};
 use sessions::Method;
 
@@ -91,7 +91,7 @@ pub enum SetUpError {
 
 /// Creates the first tenant with an administrator and signs the administrator in. Fails with
 /// [`SetUpError::LinkInvalid`] if an administrator exists. The caller has checked the token of the link.
-pub async fn set_up<S: Storage + SetupStore>(
+pub async fn set_up<S: Storage + SetupStore + RoleStore>(
     ctx: &Ctx,
     store: &mut S,
     verifiers: &Verifiers<'_>,

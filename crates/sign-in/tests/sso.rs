@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use audit::{Audited, Event};
 use credentials::{SignInMode, SignInStore};
-use directory::{NewPerson, PeopleStore, Person, Role};
+use directory::{ConnectionAccounts, NewPerson, PeopleStore, Person, Role, UserCreation};
 use kernel::{Actor, Ctx, Env, ManualEnv, Secret, TenantId};
 use netpolicy::{Mode, NetworkPolicyStore, Settings};
 use saml_sp::{
@@ -215,6 +215,75 @@ async fn blocked_address_is_recorded_as_such() {
     assert_eq!(codes(&events), ["ACCOUNT_NETWORK_POLICY_BLOCKED"]);
 }
 
+const GRACE: Claimed<'_> = Claimed { email: "grace@corp.example", name_id: "grace-1" };
+
+impl World {
+    /// Lets sign-ins create users of these domains.
+    async fn create_users(&mut self, role: Role, domains: &[&str]) {
+        let email_domains = domains.iter().map(ToString::to_string).collect();
+        let accounts =
+            ConnectionAccounts { groups_claim: None, creation: Some(UserCreation { role, email_domains }) };
+        let (ctx, id) = (self.ctx(), self.provider.id.clone());
+        let changed = sso::change_accounts(&ctx, &mut self.store, &id, accounts).await.unwrap();
+        assert_eq!(codes(&changed.into_parts().1), ["ACCOUNT_SSO_ACCOUNTS_CHANGED"]);
+    }
+
+    async fn knows(&mut self, email: &str) -> Option<Person> {
+        let key = email.parse::<kernel::Email>().unwrap().key();
+        let id = self.store.user_of_email(&key).await.unwrap()?;
+        self.store.person(&id).await.unwrap()
+    }
+}
+
+#[tokio::test]
+async fn first_sign_in_creates_the_user_if_the_connection_has_the_setting() {
+    let mut world = World::new().await;
+    assert_eq!(world.refused(GRACE).await, Reason::NotProvisioned);
+    world.create_users(Role::Support, &["other.example"]).await;
+    assert_eq!(world.refused(GRACE).await, Reason::NotProvisioned);
+    world.create_users(Role::Support, &["corp.example"]).await;
+    let (outcome, events) = world.sign_in(GRACE).await;
+    assert!(matches!(outcome, SsoOutcome::Continued(..)));
+    assert_eq!(codes(&events)[..2], ["ACCOUNT_USER_CREATED", "ACCOUNT_SAML_SUBJECT_PINNED"]);
+    let grace = world.knows(GRACE.email).await.unwrap();
+    assert_eq!((&grace.role, grace.active, grace.user_name.as_str()), (&Role::Support, true, GRACE.email));
+    let (_, events) = world.sign_in(GRACE).await;
+    assert!(!codes(&events).contains(&"ACCOUNT_USER_CREATED"), "{events:?}");
+}
+
+#[tokio::test]
+async fn refused_first_sign_in_creates_nobody() {
+    let mut world = World::new().await;
+    assert!(matches!(world.sign_in(ADA).await.0, SsoOutcome::Continued(..)));
+    world.create_users(Role::Member, &[]).await;
+    // The identity provider gives Ada's NameID to another address.
+    let other = Claimed { name_id: ADA.name_id, ..GRACE };
+    assert_eq!(world.refused(other).await, Reason::SubjectOfAnother);
+    assert_eq!(world.knows(GRACE.email).await, None);
+    world.block_network().await;
+    assert_eq!(world.refused(GRACE).await, Reason::Network);
+    assert_eq!(world.knows(GRACE.email).await, None);
+    world.store.set_network_settings(&Settings::default()).await.unwrap();
+    let mut policy = world.store.sign_in_policy().await.unwrap();
+    policy.sign_in_mode = SignInMode::CredentialsOnly;
+    world.store.set_sign_in_policy(&policy).await.unwrap();
+    assert_eq!(world.refused(GRACE).await, Reason::SsoNotAllowed);
+    assert_eq!(world.knows(GRACE.email).await, None);
+}
+
+#[tokio::test]
+async fn connection_test_creates_nobody() {
+    let mut world = World::new().await;
+    world.create_users(Role::Member, &[]).await;
+    let test = world.start_test().await;
+    let begun = world.begin(Some(&test)).await;
+    let (outcome, _) = world.answer(&begun, GRACE).await;
+    assert!(matches!(outcome, SsoOutcome::Tested(..)));
+    let tested = world.tested(&test).await;
+    assert_eq!(tested.status(world.env.now()), TestStatus::Passed);
+    assert_eq!(world.knows(GRACE.email).await, None);
+}
+
 #[tokio::test]
 async fn connection_test_reports_instead_of_signing_in() {
     let mut world = World::new().await;
@@ -270,7 +339,7 @@ async fn changes_of_a_connection_are_recorded() {
     let (done, events) = sso::maintain(&ctx, store, &id, None).await.unwrap().into_parts();
     assert_eq!(done.expiring.map(|expiring| expiring.days), Some(7));
     assert_eq!(codes(&events), ["ACCOUNT_SAML_PROVIDER_CERTIFICATE_EXPIRING"]);
-    let ((), events) = sso::remove(store, &id).await.unwrap().into_parts();
+    let ((), events) = sso::remove(&ctx, store, &id).await.unwrap().into_parts();
     assert_eq!(codes(&events), ["ACCOUNT_SAML_PROVIDER_DELETED"]);
     let fetched = Some(("https://idp.example/metadata".into(), Ok(String::new())));
     let (done, events) = sso::maintain(&ctx, store, &id, fetched).await.unwrap().into_parts();

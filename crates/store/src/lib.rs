@@ -44,6 +44,7 @@ mod store;
 #[cfg(feature = "testing")]
 #[expect(clippy::expect_used, clippy::panic, reason = "a test that cannot run must not pass")]
 pub mod testing;
+mod text_lists;
 mod tokens;
 mod transfer;
 mod tx;

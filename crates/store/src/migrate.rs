@@ -48,6 +48,10 @@ pub(crate) fn sqlite_is_behind(conn: &mut SqliteConnection) -> StoreResult<bool>
     conn.has_pending_migration(SQLITE).map_err(failed)
 }
 
+/// Servers that know two roles alone make a user an administrator without clearing the other role, which would come back.
+const FORGET_OTHER_ROLES: &str =
+    "UPDATE users SET other_role = NULL WHERE role = 'ADMIN' AND other_role IS NOT NULL";
+
 /// Applies pending migrations and returns their names. On a distributed database it also distributes new tables.
 pub(crate) async fn postgres(mut conn: AsyncPgConnection) -> StoreResult<Vec<String>> {
     // Migrations may take long. The advisory lock is held until the connection closes: a second server waits and then
@@ -67,6 +71,7 @@ pub(crate) async fn postgres(mut conn: AsyncPgConnection) -> StoreResult<Vec<Str
         // Tenants that the previous version created after the migration.
         execute(&mut conn, distribution::RESTORE_SLUGS).await?;
     }
+    execute(&mut conn, FORGET_OTHER_ROLES).await?;
     refold::postgres::refold(&mut conn).await?;
     Ok(applied)
 }

@@ -43,8 +43,8 @@ export async function actorId(text) {
       const { users } = await mine("GET", `/api/settings/users?${new URLSearchParams({ q: text, limit: 8 })}`);
       for (const { id, userName, email, displayName } of users) learn(id, displayName, email, userName, id);
     } catch (error) {
-      // The search itself tells of a session that ended.
-      if (error.status !== 429 && error.status !== 503) throw error;
+      // The search itself tells of a session that ended. Somebody who may not see users searches by ID.
+      if (![403, 429, 503].includes(error.status)) throw error;
     }
     offerActors([]);
   }

@@ -107,8 +107,15 @@ onAct("revoke-token", async (button) => {
 const change = (act, question, consequence, yes, body) =>
   onAct(act, async () => sure(question, consequence, yes, () => ask("PATCH", own, body), reload));
 
-change("make-administrator", `Make ${name} an administrator?`, "An administrator changes all settings of your organization and sees its audit log.", "Make administrator", { role: "ADMIN" });
-change("make-member", `Make ${name} a member?`, "The user keeps the account and loses access to the settings at once.", "Make member", { role: "MEMBER" });
+onAct("assign-role", async () => {
+  open("assign-role");
+});
+
+onSend("assign-role", async (given) => {
+  await ask("PATCH", own, { role: given.get("role") });
+  await reload();
+});
+
 change("disable", `Disable ${name}?`, "All sessions end at once. Personal access tokens are refused until you enable the account again, and then work again; revoke them if they may be known to others.", "Disable", { active: false });
 change("enable", `Enable ${name}?`, "The user can sign in again, and the personal access tokens listed above work again.", "Enable", { active: true });
 

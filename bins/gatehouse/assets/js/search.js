@@ -9,11 +9,16 @@ const list = $("#search-results");
 const status = $("[data-search-status]");
 const WAIT = 150;
 
+const sections = $$("#sections a").map((link) => ({ name: link.textContent, path: link.getAttribute("href") }));
+const isOpen = (path) => sections.some((section) => section.path === path);
+
 const places = [
-  ...$$("#sections a").map((link) => ({ name: link.textContent, path: link.getAttribute("href") })),
-  { name: "SCIM provisioning", path: "/settings/scim" },
-  { name: "Add an identity provider", path: "/settings/sso?new" },
-  { name: "Add a webhook", path: "/settings/webhooks?new" },
+  ...sections,
+  ...[
+    { name: "SCIM provisioning", path: "/settings/scim", of: "/settings/sso" },
+    { name: "Add an identity provider", path: "/settings/sso?new", of: "/settings/sso" },
+    { name: "Add a webhook", path: "/settings/webhooks?new", of: "/settings/webhooks" },
+  ].filter(({ of }) => isOpen(of)),
   { name: "Your account: password, factors, sessions, tokens", path: "/account/security" },
 ];
 
@@ -73,7 +78,7 @@ function look() {
   const text = input.value.trim();
   const turn = ++asked;
   show(pages(text), "");
-  if (text) {
+  if (text && isOpen("/settings/people")) {
     status.hidden = false;
     status.textContent = "Searching people…";
     timer = setTimeout(() => people(text, turn), WAIT);

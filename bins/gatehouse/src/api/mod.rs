@@ -22,7 +22,7 @@ use utoipa_actix_web::service_config::ServiceConfig;
 pub(crate) use self::{
     attestation::known_as,
     people::page as page_of_people,
-    settings::{OidcProviderView, ProviderView, impact_of, user_filter},
+    settings::{OidcProviderView, ProviderView, SsoAccounts, built_in_role, impact_of, user_filter},
 };
 pub(crate) use self::{
     call::{Answer, Call},

@@ -33,6 +33,7 @@ pub(crate) mod values;
         (name = "Tokens", description = "Your personal access tokens."),
         (name = "People", description = "Users of the tenant."),
         (name = "Settings", description = "Policies and users, for administrators."),
+        (name = "Roles", description = "Roles, and rules that give them to groups."),
         (name = "Single sign-on", description = "SSO connections and domains, for administrators."),
         (name = "Webhooks", description = "Webhooks and their deliveries, for administrators."),
         (name = "Audit log", description = "Audit log, for administrators."),

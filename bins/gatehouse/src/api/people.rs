@@ -134,7 +134,7 @@ async fn get_person(call: Call<ReadPeople>) -> Answer {
 
 /// Update a user's profile
 ///
-/// Requires an administrator.
+/// Requires the permission `manage:users`, and all permissions of the user.
 #[utoipa::path(
     security(("sessionCookie" = []), ("personalAccessToken" = ["write:hcm"])),
     params(("id" = String, Path, description = "usr_…")),
@@ -153,7 +153,10 @@ async fn patch_person(call: Call<WritePeople>, body: Json<PersonBody>) -> Answer
         department: body.0.department.into_change(),
         phone_numbers: body.0.phone_numbers.map(phone_numbers),
     };
-    let work =
-        async move |ctx: &Ctx, tx: &mut Tx| administration::change_profile(ctx, tx, &id, changes).await;
+    let by = call.caller().roles().clone();
+    let work = async move |ctx: &Ctx, tx: &mut Tx| {
+        directory::find_to_act_on(tx, &by, &id).await?;
+        administration::change_profile(ctx, tx, &id, changes).await
+    };
     Ok(answer(&PersonView::from(call.write(work).await?)))
 }

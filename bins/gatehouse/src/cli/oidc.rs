@@ -339,7 +339,7 @@ impl OidcOperator {
 
     async fn remove(&self, id: ProviderId) -> Result<Report> {
         let (gone, tenant) = (id.clone(), owner(&id)?);
-        let write = async move |_: &Ctx, tx: &mut Tx| oidc::remove(tx, &gone).await;
+        let write = async move |ctx: &Ctx, tx: &mut Tx| oidc::remove(ctx, tx, &gone).await;
         self.office.write(&tenant, write).await?;
         Ok(Report::new(json!({ "id": id, "deleted": true }), format!("Removed {id}")))
     }

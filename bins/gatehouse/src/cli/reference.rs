@@ -178,11 +178,15 @@ fn row(text: &mut String, cells: &[&str]) {
 }
 
 fn limits() -> String {
-    let values: [(&str, u64); 25] = [
+    let values: [(&str, u64); 29] = [
         ("network_rules", netpolicy::MAX_RULES as u64),
         ("sso_connections", saml_sp::MAX_PROVIDERS as u64),
         ("domains", saml_sp::MAX_DOMAINS as u64),
         ("certificates", saml_sp::MAX_CERTIFICATES as u64),
+        ("roles", directory::MAX_ROLES as u64),
+        ("rules", directory::MAX_RULES as u64),
+        ("groups", directory::CLAIMED_GROUPS_MAX as u64),
+        ("group_length", directory::CLAIMED_GROUP_MAX as u64),
         ("webhooks", webhooks::MAX_SUBSCRIPTIONS as u64),
         ("filters", webhooks::MAX_FILTERS as u64),
         ("models", attestation::MAX_MODELS as u64),

@@ -229,7 +229,7 @@ impl ProviderOperator {
     async fn remove(&self, id: ProviderId) -> Result<Report> {
         let gone = id.clone();
         let tenant = owner(&id)?;
-        let write = async move |_: &Ctx, tx: &mut Tx| sso::remove(tx, &gone).await;
+        let write = async move |ctx: &Ctx, tx: &mut Tx| sso::remove(ctx, tx, &gone).await;
         self.office.write(&tenant, write).await?;
         Ok(Report::new(json!({ "id": id, "deleted": true }), format!("Removed {id}")))
     }

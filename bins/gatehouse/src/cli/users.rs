@@ -28,7 +28,7 @@ pub(crate) enum Command {
     Create {
         #[command(flatten)]
         who: UserSelection,
-        /// Role: ADMIN or MEMBER
+        /// Role: ADMIN, SECURITY, SUPPORT, AUDITOR, DEVELOPER, MEMBER, or the ID of a role of the tenant
         #[arg(long, default_value = "MEMBER")]
         role: Role,
         /// Read the password from standard input
@@ -52,7 +52,7 @@ pub(crate) enum Command {
     Role {
         #[command(flatten)]
         who: UserSelection,
-        /// Role: ADMIN or MEMBER
+        /// Role: ADMIN, SECURITY, SUPPORT, AUDITOR, DEVELOPER, MEMBER, or the ID of a role of the tenant
         #[arg(long)]
         role: Role,
     },
@@ -114,7 +114,8 @@ pub(crate) async fn run(command: Command, office: &Operator, settings: &Settings
         Command::Show(who) => listing::show(&who.tenant, &who.email, office).await,
         Command::Role { who, role } => {
             let text = format!("{} has role {}", who.email, role.as_str());
-            change(office, &who, move |person| person.role = role, ("role", json!(role.as_str())), text).await
+            let json = json!(role.as_str());
+            change(office, &who, move |person| person.role = role, ("role", json), text).await
         }
         Command::Reset { who, factors: false } => reset_password(office, settings, &who).await,
         Command::Reset { who, factors: true } => reset_factors(office, &who).await,

@@ -9,7 +9,10 @@ use kernel::TenantId;
 
 use super::frame::{Administrator, EmbeddedAnswer, PageFrame, draw};
 use crate::api::{Answer, Call, settings::audit_log::audit_page};
-use gate::{permissions::AdministerInPerson, shape::AreaProblem};
+use gate::{
+    permissions::{InPerson, ReadAudit},
+    shape::AreaProblem,
+};
 
 pub(crate) const PATH: &str = "/settings/audit-log";
 /// The API's path of the audit log.
@@ -31,11 +34,11 @@ struct Page<'a> {
 
 /// Renders the audit log page, with the newest entries unless the query of the URL is a search.
 #[get("/settings/audit-log")]
-pub(crate) async fn audit_log(call: Call<AdministerInPerson>) -> Result<HttpResponse, AreaProblem> {
+pub(crate) async fn audit_log(call: Call<InPerson<ReadAudit>>) -> Result<HttpResponse, AreaProblem> {
     drawn(&call).await.map_err(|problem| AreaProblem::of(&call.request, problem))
 }
 
-async fn drawn(call: &Call<AdministerInPerson>) -> Answer {
+async fn drawn(call: &Call<InPerson<ReadAudit>>) -> Answer {
     let administrator = Administrator::load(call).await?;
     let mut answers = Vec::new();
     if call.request.query_string().is_empty() {

@@ -12,7 +12,10 @@ use store::Tx;
 
 use super::{frame::Administrator, frame::PageFrame, frame::draw};
 use crate::api::{Answer, Call, impact_of};
-use gate::{permissions::AdministerInPerson, shape::AreaProblem};
+use gate::{
+    permissions::{InPerson, ManagePolicies},
+    shape::AreaProblem,
+};
 
 pub(crate) const PATH: &str = "/settings/authenticators";
 
@@ -55,11 +58,13 @@ struct ModelRow {
 
 /// Renders the attestation policy page.
 #[get("/settings/authenticators")]
-pub(crate) async fn authenticators(call: Call<AdministerInPerson>) -> Result<HttpResponse, AreaProblem> {
+pub(crate) async fn authenticators(
+    call: Call<InPerson<ManagePolicies>>,
+) -> Result<HttpResponse, AreaProblem> {
     drawn(&call).await.map_err(|problem| AreaProblem::of(&call.request, problem))
 }
 
-async fn drawn(call: &Call<AdministerInPerson>) -> Answer {
+async fn drawn(call: &Call<InPerson<ManagePolicies>>) -> Answer {
     let policy = call.read(async |_: &Ctx, tx: &mut Tx| tx.attestation_policy().await).await?;
     let impact = impact_of(call, &policy).await?;
     let shell =

@@ -50,7 +50,8 @@ async fn drawn(call: &Call<SigningIn>) -> Answer {
     let mfa = &call.caller().holder.policy.mfa;
     let title = if is_owed { "Set up a second factor" } else { "Protect your account" };
     let mut shell = PageFrame::new(&call.site, title, "enrol.js");
-    shell.person = Some(SignedInUser::of(&person, &tenant, &call.caller().session.id));
+    shell.person =
+        Some(SignedInUser::of(&person, &call.caller().holder.roles, &tenant, &call.caller().session.id));
     draw(&Page {
         shell,
         next,

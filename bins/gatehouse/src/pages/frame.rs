@@ -1,17 +1,20 @@
 //! The frame that all pages share.
 
+use std::sync::Arc;
+
 use actix_web::{
     HttpResponse, HttpResponseBuilder,
     http::{StatusCode, header},
 };
 use askama::Template;
-use directory::{Role, Tenant};
-use gate::{access::Access, errors::Problem, permissions::AdministerInPerson};
+use directory::{HeldRoles, Permissions, Tenant};
+use gate::{access::Access, caller::Signed, errors::Problem, permissions::Permission};
 use kernel::Ctx;
 use serde::Serialize;
 use sessions::SessionId;
 use store::Tx;
 
+use super::sections;
 use crate::api::Site;
 
 /// Values for the frame of a page.
@@ -49,21 +52,24 @@ pub(crate) struct SignedInUser {
     pub(crate) tenant: String,
     /// Slug of the tenant.
     pub(crate) slug: String,
-    /// Whether the user is an administrator.
-    pub(crate) admin: bool,
+    /// What the user may do with the settings.
+    pub(crate) permissions: Permissions,
     /// ID of the session for which the page was rendered. An open page detects when it changes.
     pub(crate) session: String,
 }
 
 impl SignedInUser {
-    pub(crate) fn of(person: &directory::Person, tenant: &directory::Tenant, session: &SessionId) -> Self {
-        let name = person.display_name.clone().unwrap_or_else(|| person.account().to_owned());
-        let admin = person.role == Role::Admin;
+    pub(crate) fn of(
+        person: &directory::Person,
+        roles: &HeldRoles,
+        tenant: &directory::Tenant,
+        session: &SessionId,
+    ) -> Self {
         Self {
-            name,
+            name: person.name().to_owned(),
             tenant: tenant.name.clone(),
             slug: tenant.slug.clone(),
-            admin,
+            permissions: roles.permissions,
             session: session.to_string(),
         }
     }
@@ -81,24 +87,33 @@ impl<'a> PageFrame<'a> {
 
     /// Returns whether the page shows the sections of the settings.
     pub(super) fn has_sections(&self) -> bool {
-        !self.here.is_empty() && self.person.as_ref().is_some_and(|person| person.admin)
+        !self.here.is_empty() && self.person.as_ref().is_some_and(|person| !person.permissions.is_empty())
+    }
+
+    /// Returns the sections that the user may open.
+    pub(super) fn sections(&self) -> impl Iterator<Item = &'static sections::Section> {
+        let permissions = self.person.as_ref().map_or(Permissions::NONE, |person| person.permissions);
+        sections::open_to(permissions)
     }
 }
 
-/// The administrator and the tenant of a settings page.
+/// The user and the tenant of a settings page.
 pub(super) struct Administrator {
     who: SignedInUser,
     pub(super) tenant: Tenant,
 }
 
 impl Administrator {
-    pub(super) async fn load(access: &Access<AdministerInPerson>) -> Result<Self, Problem> {
-        let session = &access.caller().session;
+    pub(super) async fn load<P>(access: &Access<P>) -> Result<Self, Problem>
+    where
+        P: Permission<Caller = Arc<Signed>>,
+    {
+        let Signed { session, holder } = &**access.caller();
         let user = session.user.clone();
         let find = async move |_: &Ctx, tx: &mut Tx| directory::find_person(tx, &user).await;
         let person = access.read(find).await?;
         let tenant = access.own_tenant().await?;
-        Ok(Self { who: SignedInUser::of(&person, &tenant, &session.id), tenant })
+        Ok(Self { who: SignedInUser::of(&person, &holder.roles, &tenant, &session.id), tenant })
     }
 
     /// Builds the frame of the page at this path.

@@ -2,6 +2,7 @@
 
 use actix_web::{HttpResponse, get};
 use askama::Template;
+use directory::Permission;
 use kernel::Ctx;
 use scim_core::{
     Cursor, Filter, Group, GroupStore, Page as Slice, Query, ResourcePage, Start, schema::GROUPS,
@@ -9,9 +10,17 @@ use scim_core::{
 use serde_json::Value;
 use store::{Cost, Tx};
 
-use super::{frame::Administrator, frame::PageFrame, frame::draw, people};
+use super::{
+    frame::{Administrator, PageFrame, draw},
+    people, roles,
+};
 use crate::api::{Answer, Call, query::query};
-use gate::{errors::Problem, paging::Page as Paging, permissions::AdministerInPerson, shape::AreaProblem};
+use gate::{
+    errors::Problem,
+    paging::Page as Paging,
+    permissions::{InPerson, ReadUsers},
+    shape::AreaProblem,
+};
 
 pub(crate) const PATH: &str = "/settings/groups";
 
@@ -24,6 +33,8 @@ struct Page<'a> {
     text: String,
     /// URL of the next page.
     next: Option<String>,
+    /// Whether the user may give roles to groups.
+    gives_roles: bool,
 }
 
 struct Row {
@@ -35,13 +46,13 @@ struct Row {
 /// Renders the list of groups. A group links to the people in it.
 #[get("/settings/groups")]
 pub(crate) async fn groups(
-    call: Call<AdministerInPerson>,
+    call: Call<InPerson<ReadUsers>>,
     paging: Paging,
 ) -> Result<HttpResponse, AreaProblem> {
     drawn(&call, &paging).await.map_err(|problem| AreaProblem::of(&call.request, problem))
 }
 
-async fn drawn(call: &Call<AdministerInPerson>, paging: &Paging) -> Answer {
+async fn drawn(call: &Call<InPerson<ReadUsers>>, paging: &Paging) -> Answer {
     let text = query(&call.request, "q").unwrap_or_default().trim().to_owned();
     let last = paging.opened(&call.site.pipeline.keys, call.tenant())?;
     let wanted = wanted(&text, last, paging.limit())?;
@@ -64,6 +75,7 @@ async fn drawn(call: &Call<AdministerInPerson>, paging: &Paging) -> Answer {
         rows: found.resources.iter().map(row).collect(),
         text,
         next: next(call, &found),
+        gives_roles: call.caller().holder.roles.permissions.contains(Permission::ManageRoles),
     })
 }
 
@@ -78,7 +90,7 @@ fn wanted(text: &str, last: Option<&str>, limit: i64) -> Result<Query, Problem> 
 }
 
 /// Returns the URL of the next page.
-fn next(call: &Call<AdministerInPerson>, found: &ResourcePage<Group>) -> Option<String> {
+fn next(call: &Call<InPerson<ReadUsers>>, found: &ResourcePage<Group>) -> Option<String> {
     let last = found.resources.last().filter(|_| found.more)?;
     let cursor = call.site.pipeline.keys.seal_cursor(call.tenant(), last.id.as_str())?;
     Some(people::next_page(&call.request, &cursor))

@@ -15,8 +15,10 @@ pub(crate) mod next;
 mod overview;
 mod people;
 mod refusal;
+mod roles;
 mod saml_post;
 mod scim;
+mod sections;
 mod security;
 mod setup;
 mod sign_in;
@@ -48,11 +50,12 @@ pub(crate) const OPEN: [&str; 7] = [
     "/auth/login",
 ];
 /// Pages that require a session.
-pub(crate) const SIGNED_IN: [&str; 12] = [
+pub(crate) const SIGNED_IN: [&str; 13] = [
     scim::PATH,
     overview::PATH,
     people::PATH,
     groups::PATH,
+    roles::PATH,
     sign_in::PATH,
     enrol::PATH,
     security::PATH,
@@ -77,6 +80,7 @@ pub(crate) fn routes(config: &mut ServiceConfig) {
         .service(overview::overview)
         .service(people::people)
         .service(groups::groups)
+        .service(roles::roles)
         .service(sign_in::sign_in)
         .service(scim::scim)
         .service(network::network)
@@ -93,17 +97,3 @@ async fn home(gate: web::Data<Gate>, request: HttpRequest) -> Result<Redirect, A
     let place = if is_new { setup::PATH } else { security::PATH };
     Ok(Redirect::to(place).see_other())
 }
-
-/// Paths and titles of the sections in the sidebar.
-const SECTIONS: [(&str, &str); 10] = [
-    (overview::PATH, "Overview"),
-    (people::PATH, "People"),
-    (groups::PATH, "Groups"),
-    (sign_in::PATH, "Sign-in"),
-    (sso::PATH, "Identity and SSO"),
-    (webhooks::PATH, "Webhooks"),
-    (network::PATH, "Network"),
-    (authenticators::PATH, "Authenticators"),
-    (audit_log::PATH, "Audit log"),
-    ("/developers", "Developers"),
-];

@@ -10,7 +10,10 @@ use store::Tx;
 
 use super::{frame::Administrator, frame::PageFrame, frame::draw, times::PageTime};
 use crate::api::{Answer, Call, query::query};
-use gate::{permissions::AdministerInPerson, shape::AreaProblem};
+use gate::{
+    permissions::{InPerson, ManagePolicies},
+    shape::AreaProblem,
+};
 
 pub(crate) const PATH: &str = "/settings/network";
 
@@ -44,11 +47,11 @@ struct RuleRow {
 
 /// Renders the network policy page.
 #[get("/settings/network")]
-pub(crate) async fn network(call: Call<AdministerInPerson>) -> Result<HttpResponse, AreaProblem> {
+pub(crate) async fn network(call: Call<InPerson<ManagePolicies>>) -> Result<HttpResponse, AreaProblem> {
     drawn(&call).await.map_err(|problem| AreaProblem::of(&call.request, problem))
 }
 
-async fn drawn(call: &Call<AdministerInPerson>) -> Answer {
+async fn drawn(call: &Call<InPerson<ManagePolicies>>) -> Answer {
     let (settings, rules) = call.read(async |_: &Ctx, tx: &mut Tx| tx.network_policy().await).await?;
     let shell = Administrator::load(call).await?.shell(&call.site, "Network policy", "network.js", PATH);
     let own_address = call.address();

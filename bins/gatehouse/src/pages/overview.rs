@@ -15,7 +15,7 @@ use audit::{
     },
 };
 use credentials::{Factor, FactorStore, SignInMode, SignInPolicy, SignInStore};
-use directory::{PeopleQuery, PeopleStore};
+use directory::{PeopleQuery, PeopleStore, Permission as Right, Permissions};
 use kernel::{Ctx, Timestamp};
 use netpolicy::{Mode as NetworkMode, NetworkPolicyStore};
 use store::Tx;
@@ -25,9 +25,13 @@ use self::{
     attention::{ConnectionFindings, DAY, Problems, TOKENS, horizon, problems},
     chart::Chart,
 };
-use super::{frame::Administrator, frame::PageFrame, frame::draw, times::PageTime};
+use super::{
+    frame::{Administrator, PageFrame, draw},
+    sections::may_open,
+    times::PageTime,
+};
 use crate::api::{Answer, Call};
-use gate::{errors::Problem, permissions::AdministerInPerson, shape::AreaProblem};
+use gate::{errors::Problem, permissions::AnyRightInPerson, shape::AreaProblem};
 
 pub(crate) const PATH: &str = "/settings";
 
@@ -49,7 +53,10 @@ struct Page<'a> {
     done: usize,
     /// Absent if the sign-ins could not be counted in time.
     chart: Option<Chart>,
+    /// Empty if the user may not change policies.
     policies: Vec<Fact>,
+    reads_audit: bool,
+    may_rename: bool,
     /// Time of the newest checkpoint of the audit log.
     sealed: Option<PageTime>,
 }
@@ -87,11 +94,11 @@ struct Found {
 
 /// Renders the overview.
 #[get("/settings")]
-pub(crate) async fn overview(call: Call<AdministerInPerson>) -> Result<HttpResponse, AreaProblem> {
+pub(crate) async fn overview(call: Call<AnyRightInPerson>) -> Result<HttpResponse, AreaProblem> {
     drawn(&call).await.map_err(|problem| AreaProblem::of(&call.request, problem))
 }
 
-async fn drawn(call: &Call<AdministerInPerson>) -> Answer {
+async fn drawn(call: &Call<AnyRightInPerson>) -> Answer {
     let user = call.caller().session.user.clone();
     let find = async move |ctx: &Ctx, tx: &mut Tx| {
         let (connections, webhooks) =
@@ -118,26 +125,30 @@ async fn drawn(call: &Call<AdministerInPerson>) -> Answer {
         let sign_ins = count_days(tx, &[SignInSucceeded::CODE], ctx.now, DAYS).await?;
         Ok::<_, Problem>(Chart::of(&sign_ins, &count_days(tx, &REFUSALS, ctx.now, DAYS).await?))
     };
+    let permissions = call.caller().holder.roles.permissions;
+    let reads_audit = permissions.contains(Right::ReadAudit);
     // The other sections do not wait for a tenant's turn to count.
-    let chart = call.scan(count).await.ok();
+    let chart = if reads_audit { call.scan(count).await.ok() } else { None };
     let administrator = Administrator::load(call).await?;
-    let steps = found.steps();
+    let steps = found.steps(permissions);
     draw(&Page {
         shell: administrator.shell(&call.site, "Overview", "overview.js", PATH),
         tenant: &administrator.tenant.name,
         done: steps.iter().filter(|step| step.is_done).count(),
         steps,
-        policies: found.policies(),
-        problems: found.problems,
+        policies: found.policies(permissions),
+        problems: found.problems.into_iter().filter(|row| may_open(permissions, &row.path)).collect(),
+        reads_audit,
+        may_rename: permissions.contains(Right::ManageTenant),
         chart,
         sealed: found.sealed.map(PageTime::from),
     })
 }
 
 impl Found {
-    /// Returns the steps of the set-up; empty if all are done.
-    fn steps(&self) -> Vec<Step> {
-        let steps = vec![
+    /// Returns the steps of the set-up that the user may do; empty if all are done.
+    fn steps(&self, permissions: Permissions) -> Vec<Step> {
+        let mut steps = vec![
             Step {
                 title: "Add a passkey to your account",
                 why: "Changes of policies, tokens and connections ask for it.",
@@ -169,10 +180,11 @@ impl Found {
                 is_done: self.network == NetworkMode::Allowlist,
             },
         ];
+        steps.retain(|step| may_open(permissions, step.path));
         if steps.iter().all(|step| step.is_done) { Vec::new() } else { steps }
     }
 
-    fn policies(&self) -> Vec<Fact> {
+    fn policies(&self, permissions: Permissions) -> Vec<Fact> {
         let sign_in = match self.policy.sign_in_mode {
             SignInMode::CredentialsOnly => "Passwords and passkeys",
             SignInMode::SsoAllowed => "Passwords, passkeys and single sign-on",
@@ -187,11 +199,13 @@ impl Found {
             AttestationMode::Off => "Any model",
             AttestationMode::Allowlist => "Allowed models only",
         };
-        vec![
+        let mut policies = vec![
             Fact { name: "Sign-in", state: sign_in, path: super::sign_in::PATH },
             Fact { name: "Second factor", state: mfa, path: super::sign_in::PATH },
             Fact { name: "Network", state: network, path: super::network::PATH },
             Fact { name: "Authenticators", state: authenticators, path: super::authenticators::PATH },
-        ]
+        ];
+        policies.retain(|fact| may_open(permissions, fact.path));
+        policies
     }
 }

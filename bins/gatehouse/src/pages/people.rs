@@ -5,14 +5,23 @@ mod refusals;
 
 use actix_web::{HttpRequest, HttpResponse, get};
 use askama::Template;
-use directory::{PeopleQuery, Person, Role, Source};
+use directory::{OwnRole, PeopleQuery, Permission as Right, Person, Role, RoleStore, Source};
 use kernel::{Ctx, GroupId, UserId};
 use scim_core::GroupStore;
 use store::{PersonSummary, Tx};
 
-use super::{frame::Administrator, frame::PageFrame, frame::draw, times::PageTime};
+use super::{
+    frame::{Administrator, PageFrame, draw},
+    roles::{RoleChoice, role_choices, title_of},
+    times::PageTime,
+};
 use crate::api::{Answer, Call, page_of_people as page, query::query, user_filter as filter};
-use gate::{errors::Problem, paging::Page as Paging, permissions::AdministerInPerson, shape::AreaProblem};
+use gate::{
+    errors::Problem,
+    paging::Page as Paging,
+    permissions::{InPerson, ReadUsers},
+    shape::AreaProblem,
+};
 
 pub(crate) const PATH: &str = "/settings/people";
 
@@ -31,15 +40,18 @@ struct List<'a> {
     next: Option<String>,
     /// Whether invitations are sent by mail; otherwise the page shows their links.
     sends_mail: bool,
+    may_invite: bool,
+    /// The roles that the user may assign.
+    roles: Vec<RoleChoice>,
 }
 
 /// A user in the list.
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 struct Row {
     id: String,
     name: String,
     account: String,
-    is_admin: bool,
+    /// Title of the assigned role, unless it is MEMBER.
+    role: Option<String>,
     active: bool,
     factors: usize,
     uses_sso: bool,
@@ -56,9 +68,16 @@ struct Choice {
 
 /// A value that a field of the filter offers.
 struct Opt {
-    value: &'static str,
-    label: &'static str,
+    value: String,
+    label: String,
     chosen: bool,
+}
+
+impl Opt {
+    fn new(value: impl Into<String>, label: impl Into<String>, chosen: &str) -> Self {
+        let value = value.into();
+        Self { chosen: value == chosen, value, label: label.into() }
+    }
 }
 
 /// The group to which the list is restricted.
@@ -70,7 +89,7 @@ struct GroupFilter {
 /// Renders the list of users, or with `?id=usr_…` a user.
 #[get("/settings/people")]
 pub(crate) async fn people(
-    call: Call<AdministerInPerson>,
+    call: Call<InPerson<ReadUsers>>,
     paging: Paging,
 ) -> Result<HttpResponse, AreaProblem> {
     let drawn = match query(&call.request, "id") {
@@ -80,27 +99,31 @@ pub(crate) async fn people(
     drawn.map_err(|problem| AreaProblem::of(&call.request, problem))
 }
 
-async fn draw_list(call: &Call<AdministerInPerson>, paging: &Paging) -> Answer {
+async fn draw_list(call: &Call<InPerson<ReadUsers>>, paging: &Paging) -> Answer {
     let wanted = filter::read(&call.request)?;
     let (listed, cursor) = page(call, wanted.clone(), filter::cost(&wanted), paging).await?;
     let (ids, group) =
         (listed.iter().map(|person| person.id.clone()).collect::<Vec<UserId>>(), wanted.group.clone());
     let find = async move |_: &Ctx, tx: &mut Tx| {
-        Ok::<_, Problem>((tx.summaries(&ids).await?, name_of_group(tx, group).await?))
+        Ok::<_, Problem>((tx.summaries(&ids).await?, name_of_group(tx, group).await?, tx.roles().await?))
     };
-    let (summaries, group) = call.read(find).await?;
-    let row =
-        |person: &Person| Row::of(person, summaries.get(person.id.as_str()).copied().unwrap_or_default());
+    let (summaries, group, own_roles) = call.read(find).await?;
+    let row = |person: &Person| {
+        Row::of(person, &own_roles, summaries.get(person.id.as_str()).copied().unwrap_or_default())
+    };
+    let by = &call.caller().holder.roles;
     let administrator = Administrator::load(call).await?;
     draw(&List {
         shell: administrator.shell(&call.site, "People", "people.js", PATH),
         rows: listed.iter().map(row).collect(),
         text: wanted.text.as_deref().unwrap_or_default(),
-        choices: choices(&wanted),
+        choices: choices(&wanted, &own_roles),
         group,
         is_filtered: wanted != PeopleQuery::default(),
         next: cursor.map(|cursor| next_page(&call.request, &cursor)),
         sends_mail: call.site.mail.is_some(),
+        may_invite: by.permissions.contains(Right::ManageUsers),
+        roles: role_choices(by, &own_roles),
     })
 }
 
@@ -120,12 +143,12 @@ pub(super) fn next_page(request: &HttpRequest, cursor: &str) -> String {
 }
 
 impl Row {
-    fn of(person: &Person, summary: PersonSummary) -> Self {
+    fn of(person: &Person, own_roles: &[OwnRole], summary: PersonSummary) -> Self {
         Self {
             id: person.id.to_string(),
             name: person.name().to_owned(),
             account: person.account().to_owned(),
-            is_admin: person.role == Role::Admin,
+            role: (person.role != Role::Member).then(|| title_of(&person.role, own_roles)),
             active: person.active,
             factors: summary.factors,
             uses_sso: summary.uses_sso,
@@ -136,8 +159,7 @@ impl Row {
 }
 
 /// Returns the fields of the filter with the current choices.
-fn choices(wanted: &PeopleQuery) -> [Choice; 5] {
-    let role = wanted.role.map(Role::as_str);
+fn choices(wanted: &PeopleQuery, own_roles: &[OwnRole]) -> [Choice; 5] {
     let source = wanted.source.map(Source::as_str);
     let either = |value: Option<bool>| value.map(|value| if value { "true" } else { "false" });
     let choice = |name, label, chosen: Option<&str>, options: &[(&'static str, &'static str)]| Choice {
@@ -145,11 +167,16 @@ fn choices(wanted: &PeopleQuery) -> [Choice; 5] {
         label,
         options: options
             .iter()
-            .map(|(value, label)| Opt { value, label, chosen: chosen.unwrap_or_default() == *value })
+            .map(|(value, label)| Opt::new(*value, *label, chosen.unwrap_or_default()))
             .collect(),
     };
+    let role = wanted.role.as_ref().map_or("", Role::as_str);
+    let own = own_roles.iter().map(|own| Role::Own(own.id.clone()));
+    let roles = Role::BUILT_IN.into_iter().chain(own);
+    let roles = roles.map(|one| Opt::new(one.as_str(), title_of(&one, own_roles), role));
+    let any = Opt::new("", "Any role", role);
     [
-        choice("role", "Role", role, &[("", "Any role"), ("ADMIN", "Administrators"), ("MEMBER", "Members")]),
+        Choice { name: "role", label: "Role", options: [any].into_iter().chain(roles).collect() },
         choice(
             "active",
             "State",

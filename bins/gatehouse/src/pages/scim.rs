@@ -17,7 +17,11 @@ use super::{
     times::PageTime,
 };
 use crate::api::{Answer, Call};
-use gate::{errors::Problem, permissions::AdministerInPerson, shape::AreaProblem};
+use gate::{
+    errors::Problem,
+    permissions::{InPerson, ManageConnections},
+    shape::AreaProblem,
+};
 
 pub(crate) const PATH: &str = "/settings/scim";
 
@@ -60,11 +64,11 @@ struct RefusalRow {
 
 /// Renders the SCIM page.
 #[get("/settings/scim")]
-pub(crate) async fn scim(call: Call<AdministerInPerson>) -> Result<HttpResponse, AreaProblem> {
+pub(crate) async fn scim(call: Call<InPerson<ManageConnections>>) -> Result<HttpResponse, AreaProblem> {
     drawn(&call).await.map_err(|problem| AreaProblem::of(&call.request, problem))
 }
 
-async fn drawn(call: &Call<AdministerInPerson>) -> Answer {
+async fn drawn(call: &Call<InPerson<ManageConnections>>) -> Answer {
     let find = async move |_: &Ctx, tx: &mut Tx| {
         let tokens = tx.scim_tokens().await?;
         let by = |token: &ScimToken| Filter { actor: Some(token.id.to_string()), ..Filter::default() };

@@ -3,7 +3,7 @@
 use actix_web::{HttpResponse, get};
 use askama::Template;
 use credentials::{Factor, FactorKind, FactorStore, MfaPolicy, SignInStore};
-use directory::{Person, Role};
+use directory::{Permission as Right, Permissions, Person};
 use kernel::{Ctx, Timestamp};
 use sessions::{Session, SessionId, ip_prefix};
 use store::Tx;
@@ -119,7 +119,7 @@ async fn drawn(call: &Call<OwnAccount>) -> Answer {
     let tenant = call.own_tenant().await?;
     let mut shell = PageFrame::new(&call.site, "Security", "security.js");
     shell.here = PATH;
-    shell.person = Some(SignedInUser::of(&found.person, &tenant, &signed.session.id));
+    shell.person = Some(SignedInUser::of(&found.person, &signed.holder.roles, &tenant, &signed.session.id));
     let now = call.env().now();
     let limits = store::pat_limits(&policy);
     draw(&Page {
@@ -139,7 +139,7 @@ async fn drawn(call: &Call<OwnAccount>) -> Answer {
         unused_codes: found.unused_codes,
         sessions: found.sessions.iter().map(|session| SessionRow::of(session, &signed.session.id)).collect(),
         tokens: TokenRow::all(found.tokens, &limits, now),
-        scopes: choices(signed.holder.role, &limits),
+        scopes: choices(signed.holder.roles.permissions, &limits),
         ends: ends(limits.max_days),
     })
 }
@@ -201,15 +201,14 @@ impl TokenRow {
     }
 }
 
-/// Returns the scopes that a user with this role may give a token, as far as the tenant allows them.
-fn choices(role: Role, limits: &Limits) -> Vec<ScopeChoice> {
-    let admin = role == Role::Admin;
+/// Returns the scopes that a user with these permissions may give a token, as far as the tenant allows them.
+fn choices(permissions: Permissions, limits: &Limits) -> Vec<ScopeChoice> {
     let all = [
         (Scope::ReadProfile, "Read your profile", true),
         (Scope::WriteProfile, "Change your name and phone numbers", true),
         (Scope::ReadHcm, "Read the users of your organization", true),
-        (Scope::WriteHcm, "Change the users of your organization", admin),
-        (Scope::AdminTenant, "Act as an administrator in all settings", admin),
+        (Scope::WriteHcm, "Change the users of your organization", permissions.contains(Right::ManageUsers)),
+        (Scope::AdminTenant, "Do in the settings what your roles permit", !permissions.is_empty()),
     ];
     let offered = all.into_iter().filter(|(scope, _, offered)| *offered && limits.allowed.contains(scope));
     offered.map(|(scope, what, _)| ScopeChoice { name: scope.as_str(), what }).collect()

@@ -9,7 +9,10 @@ use tokens::Scope;
 
 use super::{frame::Administrator, frame::PageFrame, frame::draw};
 use crate::api::{Answer, Call};
-use gate::{permissions::AdministerInPerson, shape::AreaProblem};
+use gate::{
+    permissions::{InPerson, ManagePolicies},
+    shape::AreaProblem,
+};
 
 pub(crate) const PATH: &str = "/settings/sign-in";
 
@@ -39,11 +42,11 @@ struct ScopeChoice {
 
 /// Renders the sign-in policy page.
 #[get("/settings/sign-in")]
-pub(crate) async fn sign_in(call: Call<AdministerInPerson>) -> Result<HttpResponse, AreaProblem> {
+pub(crate) async fn sign_in(call: Call<InPerson<ManagePolicies>>) -> Result<HttpResponse, AreaProblem> {
     drawn(&call).await.map_err(|problem| AreaProblem::of(&call.request, problem))
 }
 
-async fn drawn(call: &Call<AdministerInPerson>) -> Answer {
+async fn drawn(call: &Call<InPerson<ManagePolicies>>) -> Answer {
     let policy = call.read(async |_: &Ctx, tx: &mut Tx| tx.sign_in_policy().await).await?;
     let administrator = Administrator::load(call).await?;
     let mode = |mode, value, label| ModeChoice { value, label, chosen: policy.sign_in_mode == mode };

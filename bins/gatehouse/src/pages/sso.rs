@@ -1,5 +1,6 @@
 //! `/settings/sso`: SSO connections, and the domains of email addresses.
 
+mod accounts;
 mod oidc;
 mod saml;
 mod view;
@@ -15,7 +16,11 @@ use crate::api::{
     query::query,
     settings::{domains::domain_list, oidc_providers::oidc_provider_list, saml_providers::provider_list},
 };
-use gate::{errors::Problem, permissions::AdministerInPerson, shape::AreaProblem};
+use gate::{
+    errors::Problem,
+    permissions::{InPerson, ManageConnections},
+    shape::AreaProblem,
+};
 
 /// The list of SSO connections.
 #[derive(Template)]
@@ -25,13 +30,13 @@ struct List<'a> {
 }
 
 /// Renders the SSO pages: the list, `?new=saml` and `?new=oidc`, `?provider=…` (with `&test=try_…` for the report of a
-/// connection test), and its `&view=setup` and `&view=settings`.
+/// connection test), and its `&view=setup`, `&view=accounts` and `&view=settings`.
 #[get("/settings/sso")]
-pub(crate) async fn sso(call: Call<AdministerInPerson>) -> Result<HttpResponse, AreaProblem> {
+pub(crate) async fn sso(call: Call<InPerson<ManageConnections>>) -> Result<HttpResponse, AreaProblem> {
     drawn(&call).await.map_err(|problem| AreaProblem::of(&call.request, problem))
 }
 
-async fn drawn(call: &Call<AdministerInPerson>) -> Answer {
+async fn drawn(call: &Call<InPerson<ManageConnections>>) -> Answer {
     if let Some(id) = query(&call.request, "provider") {
         let id: ProviderId = id.parse().map_err(|_| Problem::not_found())?;
         return match id.protocol() {
@@ -46,7 +51,7 @@ async fn drawn(call: &Call<AdministerInPerson>) -> Answer {
     }
 }
 
-async fn draw_list(call: &Call<AdministerInPerson>) -> Answer {
+async fn draw_list(call: &Call<InPerson<ManageConnections>>) -> Answer {
     let administrator = Administrator::load(call).await?;
     let answers = vec![
         EmbeddedAnswer::new(saml::API, &provider_list(call).await?)?,

@@ -13,7 +13,11 @@ use crate::api::{
     query::query,
     settings::webhooks::{deliveries::delivery_list, view, webhook_list},
 };
-use gate::{errors::Problem, permissions::AdministerInPerson, shape::AreaProblem};
+use gate::{
+    errors::Problem,
+    permissions::{InPerson, ManageWebhooks},
+    shape::AreaProblem,
+};
 
 pub(crate) const PATH: &str = "/settings/webhooks";
 /// The API's path of webhooks.
@@ -55,11 +59,11 @@ struct Settings<'a> {
 
 /// Renders the webhook pages: the list, `?new`, `?id=whk_…` and `?id=whk_…&view=settings`.
 #[get("/settings/webhooks")]
-pub(crate) async fn webhooks(call: Call<AdministerInPerson>) -> Result<HttpResponse, AreaProblem> {
+pub(crate) async fn webhooks(call: Call<InPerson<ManageWebhooks>>) -> Result<HttpResponse, AreaProblem> {
     drawn(&call).await.map_err(|problem| AreaProblem::of(&call.request, problem))
 }
 
-async fn drawn(call: &Call<AdministerInPerson>) -> Answer {
+async fn drawn(call: &Call<InPerson<ManageWebhooks>>) -> Answer {
     let id = query(&call.request, "id").map(|id| id.parse::<SubscriptionId>()).transpose();
     let id = id.map_err(|_| Problem::not_found())?;
     let is_settings = query(&call.request, "view").as_deref() == Some("settings");

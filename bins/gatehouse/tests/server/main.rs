@@ -17,13 +17,13 @@ mod handlers;
 mod hostile;
 mod limits;
 mod module_graph;
+mod oidc_cli;
+mod operations;
 mod operator;
 mod pages;
 mod parallel;
 mod people_cli;
 mod probes;
-
-mod oidc_cli;
 mod saml_cli;
 mod secrets;
 mod sso_pages;

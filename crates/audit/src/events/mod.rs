@@ -7,6 +7,7 @@ pub mod groups;
 pub mod oidc;
 pub mod pats;
 pub mod policies;
+pub mod roles;
 pub mod saml;
 pub mod scim_tokens;
 pub mod sign_in;
@@ -36,6 +37,14 @@ fn all() -> Catalog {
         .with::<users::UserReactivated>()
         .with::<users::UserDeleted>()
         .with::<users::UserRoleChanged>()
+        .with::<roles::RoleCreated>()
+        .with::<roles::RoleUpdated>()
+        .with::<roles::RoleDeleted>()
+        .with::<roles::RoleRuleCreated>()
+        .with::<roles::RoleRuleReplaced>()
+        .with::<roles::RoleRuleDeleted>()
+        .with::<roles::RoleGiven>()
+        .with::<roles::ConnectionAccountsChanged>()
         .with::<groups::GroupCreated>()
         .with::<groups::GroupUpdated>()
         .with::<groups::GroupDeleted>()

@@ -8,8 +8,8 @@ events! {
     UserCreated = "ACCOUNT_USER_CREATED" (USER) {
         /// Whether the user may sign in.
         active: bool = true,
-        /// `ADMIN` or `MEMBER`.
-        role: &'static str = "MEMBER",
+        /// The assigned role: the name of a built-in one, or `role_…`.
+        role: String = "MEMBER".into(),
         /// Names of the attributes that were set.
         fields: Vec<String> = vec!["userName".into(), "name".into(), "emails".into()],
     }
@@ -26,17 +26,17 @@ events! {
     UserDeleted = "ACCOUNT_USER_DELETED" (USER) {}
     /// A user was invited.
     UserInvited = "ACCOUNT_USER_INVITED" (USER, BY_ANOTHER_USER) {
-        /// `ADMIN` or `MEMBER`.
-        role: &'static str = "MEMBER",
+        /// The assigned role: the name of a built-in one, or `role_…`.
+        role: String = "MEMBER".into(),
         /// Whether the link was sent by mail. Otherwise the caller received it.
         sent: bool = true,
     }
     /// A user's role changed.
     UserRoleChanged = "ACCOUNT_USER_ROLE_CHANGED" (USER, BY_ANOTHER_USER) {
-        /// `ADMIN` or `MEMBER`.
-        from: &'static str = "MEMBER",
-        /// `ADMIN` or `MEMBER`.
-        to: &'static str = "ADMIN",
+        /// The assigned role before: the name of a built-in one, or `role_…`.
+        from: String = "MEMBER".into(),
+        /// The assigned role now.
+        to: String = "ADMIN".into(),
     }
 }
 

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use credentials::{FactorKind, SignInMode, SignInPolicy};
+use directory::Permissions;
 use kernel::{Actor, Ctx, StoreError, Timestamp};
 use netpolicy::Surface;
 use sessions::{Lifetime, Method, Session, Standing};
@@ -143,6 +144,8 @@ pub(crate) struct Authority {
     network: NetworkMark,
     /// Whether that policy was applied to an administrator.
     was_admin: bool,
+    /// The permissions of the caller's roles. The work may rely on them.
+    permissions: Permissions,
     is_sign_out: bool,
     admit: fn(Caller) -> Result<(), Problem>,
     /// Whether to decide after the work, so that no statement waits for the credential. This is safe for identity
@@ -161,6 +164,7 @@ impl Authority {
             },
             network: pass.network,
             was_admin: identify(&pass.caller).1.admin,
+            permissions: permissions_of(&pass.caller),
             is_sign_out: pass.is_sign_out,
             admit: |caller| P::admit(caller).map(drop),
             decides_last: matches!(pass.caller, Caller::Scim(_)),
@@ -191,7 +195,13 @@ impl Authority {
         at_end: CredentialAtCommit,
     ) -> Result<(), Problem> {
         let checked = check_credential(at_end.credential, ctx.env.now())?;
-        self.check_caller(ctx, tx, checked, !at_end.own_policies).await
+        let authority = if at_end.own_roles {
+            // The caller may have lowered their own roles, which they had until now.
+            Self { admit: |_| Ok(()), permissions: Permissions::NONE, was_admin: false, ..self.clone() }
+        } else {
+            self.clone()
+        };
+        authority.check_caller(ctx, tx, checked, !at_end.own_policies).await
     }
 
     async fn check_caller(
@@ -209,7 +219,21 @@ impl Authority {
                 network::decide_again(ctx, tx, network, &who).await?;
             }
         }
-        (self.admit)(caller)
+        let (is_admin, permissions) = (identify(&caller).1.admin, permissions_of(&caller));
+        (self.admit)(caller)?;
+        if self.is_sign_out || (permissions.covers(self.permissions) && (is_admin || !self.was_admin)) {
+            return Ok(());
+        }
+        // The work may have decided by a permission that is gone.
+        Err(Problem::forbidden("ROLE_REQUIRED", "Your roles have changed. Send the request again."))
+    }
+}
+
+fn permissions_of(caller: &Caller) -> Permissions {
+    match caller {
+        Caller::Scim(_) => Permissions::NONE,
+        Caller::Session(signed) => signed.holder.roles.permissions,
+        Caller::Pat(by) => by.holder.roles.permissions,
     }
 }
 

@@ -1,6 +1,7 @@
 //! SSO connections in memory.
 
 use async_trait::async_trait;
+use directory::{ConnectionAccountStore, ConnectionAccounts, GroupsChanged, RoleRule};
 use kernel::{StoreResult, TenantId, Timestamp, UserId};
 use saml_sp::{
     ClaimedRequest, ConnectionTest, ConnectionTestId, ConnectionTestStore, DomainRecheck, DomainStore,
@@ -221,5 +222,53 @@ impl MemoryStore {
             }
         }
         Ok(found)
+    }
+}
+
+#[async_trait]
+impl ConnectionAccountStore for MemoryStore {
+    async fn connection_accounts(&mut self, provider: &str) -> StoreResult<ConnectionAccounts> {
+        Ok(self.connection_accounts.get(provider).cloned().unwrap_or_default())
+    }
+
+    async fn set_connection_accounts(
+        &mut self,
+        provider: &str,
+        accounts: &ConnectionAccounts,
+    ) -> StoreResult<()> {
+        self.connection_accounts.insert(provider.to_owned(), accounts.clone());
+        Ok(())
+    }
+
+    // There are no rules and no step-ups in memory.
+    async fn rules_of_connection(&mut self, _: &str) -> StoreResult<Vec<RoleRule>> {
+        Ok(Vec::new())
+    }
+
+    async fn revoke_step_ups(&mut self, _: &UserId, _: Timestamp) -> StoreResult<()> {
+        Ok(())
+    }
+
+    async fn drop_claimed_groups(
+        &mut self,
+        provider: &str,
+        _: Timestamp,
+    ) -> StoreResult<Vec<(RoleRule, u64)>> {
+        self.claimed_groups.retain(|(_, of), _| of != provider);
+        Ok(Vec::new())
+    }
+
+    async fn replace_claimed_groups(
+        &mut self,
+        user: &UserId,
+        provider: &str,
+        groups: &[String],
+    ) -> StoreResult<GroupsChanged> {
+        let before = self.claimed_groups.insert((user.clone(), provider.to_owned()), groups.to_vec());
+        let before = before.unwrap_or_default();
+        let beyond = |one: &[String], other: &[String]| {
+            one.iter().filter(|group| !other.contains(group)).cloned().collect()
+        };
+        Ok(GroupsChanged { joined: beyond(groups, &before), left: beyond(&before, groups) })
     }
 }

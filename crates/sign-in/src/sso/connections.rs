@@ -11,12 +11,15 @@ use audit::{
     },
 };
 use credentials::{SignInMode, SignInStore};
+use directory::ConnectionAccountStore;
 use kernel::{Ctx, StoreResult, UserId};
 use saml_sp::{
     Certificate, CertificateExpiry, CheckedChange, ConnectionTest, ConnectionTestStore, DomainStore, New,
     Protocol, Provider, ProviderError, ProviderId, ProviderStore, RefreshOutcome, ResolvedMetadata,
     SealedKey, SubjectStore, TenantSetup,
 };
+
+use super::accounts::end_roles;
 
 /// Reads the settings that the checks of SSO connections depend on, and locks the tenant. Lock the connection first, as
 /// a sign-in does. Another order deadlocks on PostgreSQL.
@@ -61,10 +64,15 @@ pub async fn replace(
 }
 
 /// Removes an SSO connection.
-pub async fn remove(store: &mut dyn ProviderStore, id: &ProviderId) -> Result<Audited<()>, ProviderError> {
+pub async fn remove<S: ProviderStore + ConnectionAccountStore>(
+    ctx: &Ctx,
+    store: &mut S,
+    id: &ProviderId,
+) -> Result<Audited<()>, ProviderError> {
+    let ended = end_roles(ctx, store, id).await?;
     let removed = saml_sp::remove(store, id).await?;
     let event = Event::new(id.as_str(), &SamlProviderDeleted { entity_id: removed.idp.entity_id });
-    Ok(Audited::new((), event))
+    Ok(Audited::new((), event).with(ended))
 }
 
 /// Adds a next key to an SSO connection.
@@ -163,8 +171,8 @@ pub async fn start_test(
 }
 
 /// Removes the subject that is pinned to a user; `None` if the provider has pinned none.
-pub async fn unpin_subject(
-    store: &mut dyn SubjectStore,
+pub async fn unpin_subject<S: SubjectStore + ConnectionAccountStore>(
+    store: &mut S,
     provider: &ProviderId,
     user: &UserId,
 ) -> StoreResult<Option<Audited<()>>> {
@@ -173,6 +181,8 @@ pub async fn unpin_subject(
     if !store.unpin_subject(provider, user).await? {
         return Ok(None);
     }
+    // Groups belong to the identity that is unlinked.
+    store.replace_claimed_groups(user, provider.as_str(), &[]).await?;
     let (name, subject) = (provider.to_string(), pinned.subject.to_string());
     let event = match provider.protocol() {
         Protocol::Saml => Event::new(user.as_str(), &SamlSubjectUnpinned { provider: name, subject }),

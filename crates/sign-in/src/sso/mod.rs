@@ -2,6 +2,7 @@
 //! their audit entries. The API, the command line and the workers share them.
 
 mod account;
+mod accounts;
 mod connections;
 mod domains;
 mod logout;
@@ -10,9 +11,11 @@ mod outcome;
 mod response;
 mod saml_logout;
 
+use directory::{ConnectionAccountStore, RoleStore};
 use saml_sp::{ConnectionTestStore, DomainStore, RequestStore, SubjectStore};
 
 pub use self::{
+    accounts::change_accounts,
     connections::{
         Maintenance, complete_rotation, create, maintain, refresh, remove, replace, start_rotation,
         start_test, tenant_setup, tenant_setup_under, unpin_subject,
@@ -27,6 +30,18 @@ pub use self::{
 use crate::store::Storage;
 
 /// The storage that a sign-in through an identity provider needs. Every type with these traits implements it.
-pub trait SsoStorage: Storage + RequestStore + SubjectStore + ConnectionTestStore + DomainStore {}
+pub trait SsoStorage:
+    Storage + RequestStore + SubjectStore + ConnectionTestStore + DomainStore + RoleStore + ConnectionAccountStore
+{
+}
 
-impl<S> SsoStorage for S where S: Storage + RequestStore + SubjectStore + ConnectionTestStore + DomainStore {}
+impl<S> SsoStorage for S where
+    S: Storage
+        + RequestStore
+        + SubjectStore
+        + ConnectionTestStore
+        + DomainStore
+        + RoleStore
+        + ConnectionAccountStore
+{
+}

@@ -4,13 +4,17 @@ use audit::{Audited, Event, Unaudited, events::saml::SamlSignInRefused};
 use directory::Person;
 use kernel::Ctx;
 use saml_sp::{
-    AcceptedResponse, CountedResponse, Provider, Reason, Refusal, Request, Subject, TestReport,
+    AcceptedResponse, Claims, CountedResponse, Provider, Reason, Refusal, Request, Subject, TestReport,
     TestedResponse,
 };
 
 use super::{
     SsoStorage,
-    account::{AccountReason, AccountRefusal, FoundAccount, Identification, find_account, pin, tested_user},
+    account::{
+        AccountReason, AccountRefusal, FoundAccount, Identification, create_if_new, find_account, pin,
+        tested_user,
+    },
+    accounts::keep_groups,
     outcome::SsoOutcome,
 };
 use crate::{
@@ -66,8 +70,12 @@ pub async fn with_saml_response<S: SsoStorage>(
     let claims = claims.get();
     let (email, account) = match outcome {
         Ok(email) => {
-            let subject = Subject::of(claims);
-            let identification = Identification { provider: &provider.id, email: &email, subject };
+            let identification = Identification {
+                provider: provider.id.clone(),
+                email: email.clone(),
+                subject: Subject::of(claims),
+                display_name: display_name(claims),
+            };
             let account = find_account(ctx, store, identification).await?;
             (Some(email), Ok(account))
         }
@@ -92,8 +100,16 @@ pub async fn with_saml_response<S: SsoStorage>(
         store.report_connection_test(test, &TestReport::new(response, ctx.now)).await?;
         return Ok(Audited::without(SsoOutcome::Tested(test.clone()), Unaudited::StepTaken));
     }
+    let (account, mut events) = match account {
+        Ok(found) => {
+            let (found, created) = create_if_new(ctx, store, found).await?;
+            (Ok(found), Vec::from_iter(created))
+        }
+        Err(refusal) => (Err(refusal), Vec::new()),
+    };
     let (account, subject) = match account {
         Ok(FoundAccount::Allowed(account, subject)) => (*account, subject),
+        Ok(FoundAccount::New(_)) => return Err(Error::internal("a new user was not created")),
         Ok(FoundAccount::NetworkBlocked(event, _)) => {
             return Ok(Audited::new(SsoOutcome::NetworkBlocked, event));
         }
@@ -102,13 +118,35 @@ pub async fn with_saml_response<S: SsoStorage>(
         }
         Err(refusal) => return Ok(refused(&provider, refusal, None)),
     };
-    let pinned = match pin(ctx, store, &provider.id, &account.person, subject).await? {
-        Ok(event) => event,
-        Err(refusal) => return Ok(refused(&provider, refusal.into(), Some(&account.person))),
-    };
+    match pin(ctx, store, &provider.id, &account.person, subject).await? {
+        Ok(event) => events.extend(event),
+        Err(refusal) => return Ok(refused(&provider, refusal.into(), Some(&account.person)).after(events)),
+    }
+    let named = |attribute: &str| values(claims, attribute).map(str::to_owned).collect();
+    events.extend(keep_groups(ctx, store, (&provider.id, &account.person.id), named).await?);
     let at_provider = (provider_session, claims.session_ends());
     let continued = with_identity_provider(ctx, store, verifiers, account, at_provider, device).await?;
-    Ok(continued.map(|outcome| continue_at(outcome, request, relay_state.as_deref())).with(pinned))
+    Ok(continued.map(|outcome| continue_at(outcome, request, relay_state.as_deref())).after(events))
+}
+
+/// Attributes with a name to display, as identity providers send them.
+const DISPLAY_NAMES: [&str; 5] = [
+    "displayName",
+    "http://schemas.microsoft.com/identity/claims/displayname",
+    "urn:oid:2.16.840.1.113730.3.1.241",
+    "name",
+    "cn",
+];
+
+/// Returns the values of an attribute.
+fn values<'c>(claims: &'c Claims, attribute: &'c str) -> impl Iterator<Item = &'c str> {
+    let attributes = claims.attributes.iter().filter(move |one| one.name == attribute);
+    attributes.flat_map(|one| &one.values).filter_map(Option::as_deref)
+}
+
+/// Returns the name to display for a new user.
+fn display_name(claims: &Claims) -> Option<String> {
+    DISPLAY_NAMES.iter().find_map(|name| values(claims, name).next()).map(str::to_owned)
 }
 
 fn continue_at(outcome: Outcome, request: Request, relay_state: Option<&str>) -> SsoOutcome<Refusal> {

@@ -46,9 +46,17 @@ impl Tx {
     /// and if it wrote nothing.
     pub fn credential_at_end(&mut self) -> StoreResult<Option<CredentialAtCommit>> {
         let (Dialect::Postgres, Some(reread)) = (self.db.dialect(), &self.reread) else { return Ok(None) };
-        let RereadResult { credential, own } = reread.take();
+        let RereadResult { credential, own, own_roles } = reread.take();
         let Some(credential) = credential.transpose()? else { return Ok(None) };
-        Ok((!own.credential).then_some(CredentialAtCommit { credential, own_policies: own.policies }))
+        let at_commit = CredentialAtCommit { credential, own_policies: own.policies, own_roles };
+        Ok((!own.credential).then_some(at_commit))
+    }
+
+    /// Notes that this unit of work changes a role or a rule, which may be one of its caller's.
+    pub(crate) fn note_own_roles(&self) {
+        if let Some(reread) = &self.reread {
+            reread.note_own_roles();
+        }
     }
 
     /// Reads the credential again on databases without pipelining.
@@ -69,4 +77,6 @@ pub struct CredentialAtCommit {
     pub credential: Option<Credential>,
     /// Whether this unit of work itself changed the tenant's policies.
     pub own_policies: bool,
+    /// Whether this unit of work itself changed a role, or a rule that gives one.
+    pub own_roles: bool,
 }

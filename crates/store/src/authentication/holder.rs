@@ -3,7 +3,7 @@
 use chrono::NaiveDateTime;
 use credentials::{Salt, SignInPolicy};
 use diesel::prelude::*;
-use directory::Role;
+use directory::HeldRoles;
 use kernel::{StoreResult, UserId};
 
 use crate::{
@@ -18,8 +18,8 @@ use crate::{
 pub struct Holder {
     /// The user's id.
     pub user: UserId,
-    /// The user's role.
-    pub role: Role,
+    /// The user's roles and permissions.
+    pub roles: HeldRoles,
     /// Whether the user may sign in.
     pub active: bool,
     /// Whether the user is deleted.
@@ -36,7 +36,6 @@ pub struct Holder {
 #[diesel(table_name = users)]
 pub(crate) struct HolderRow {
     id: String,
-    role: String,
     active: bool,
     deleted_at: Option<NaiveDateTime>,
     break_glass: bool,
@@ -49,10 +48,10 @@ pub(crate) const POLICIES: (tenants::sign_in_policy, tenants::network_policy) =
 /// A tenant's sign-in and network policy.
 pub(crate) type PoliciesRow = (Option<JsonText>, Option<JsonText>);
 impl HolderRow {
-    pub(crate) fn with(self, (policy, network): PoliciesRow) -> StoreResult<Holder> {
+    pub(crate) fn with(self, roles: HeldRoles, (policy, network): PoliciesRow) -> StoreResult<Holder> {
         Ok(Holder {
             user: self.id.parse().map_err(|error| corrupt("users.id", error))?,
-            role: self.role.parse().map_err(|error| corrupt("users.role", error))?,
+            roles,
             active: self.active,
             deleted: self.deleted_at.is_some(),
             break_glass: self.break_glass,

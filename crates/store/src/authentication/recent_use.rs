@@ -3,7 +3,7 @@
 use chrono::NaiveDateTime;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use directory::Role;
+use directory::HeldRoles;
 use kernel::{StoreResult, Timestamp};
 use netpolicy::{RecentUse, UsedCredential};
 use sessions::Lifetime;
@@ -11,6 +11,7 @@ use sessions::Lifetime;
 use crate::{
     Tx,
     db::read,
+    directory::held_roles::{SessionHeldRow, TokenHeldRow},
     error::corrupt,
     schema::{personal_access_tokens as pats, scim_tokens, sessions as rows, users},
 };
@@ -18,14 +19,13 @@ use crate::{
 /// Maximum number of credentials per type. The newest credentials are returned.
 pub const MAX_RECENT: i64 = 10_000;
 
-/// Id, user, role, address.
-type UsageRow = (String, String, String, Option<String>);
+/// Id, user, roles, address.
+type UsageRow<R> = (String, String, R, Option<String>);
 
-fn use_of((id, user, role, ip): UsageRow, is_session: bool) -> StoreResult<RecentUse> {
+fn use_of((id, user, roles, ip): UsageRow<HeldRoles>, is_session: bool) -> StoreResult<RecentUse> {
     let user = user.parse().map_err(|error| corrupt("users.id", error))?;
-    let role: Role = role.parse().map_err(|error| corrupt("users.role", error))?;
     let credential = if is_session { UsedCredential::Session(user) } else { UsedCredential::Pat };
-    Ok(RecentUse { credential, id, is_admin: role == Role::Admin, ip: ip.and_then(|ip| ip.parse().ok()) })
+    Ok(RecentUse { credential, id, is_admin: roles.is_admin(), ip: ip.and_then(|ip| ip.parse().ok()) })
 }
 
 impl Tx {
@@ -51,7 +51,6 @@ impl Tx {
             .filter(rows::not_after.is_null().or(rows::not_after.gt(now)))
             .filter(users::active)
             .order(rows::id.desc())
-            .select((rows::id, users::id, users::role, rows::ip))
             .limit(MAX_RECENT);
         let of_people = pats::table
             .inner_join(
@@ -63,7 +62,6 @@ impl Tx {
             .filter(pats::last_used_at.ge(since))
             .filter(users::active)
             .order(pats::id.desc())
-            .select((pats::id, users::id, users::role, pats::last_used_ip))
             .limit(MAX_RECENT);
         let of_providers = scim_tokens::table
             .filter(scim_tokens::tenant_id.eq(&tenant))
@@ -72,11 +70,16 @@ impl Tx {
             .order(scim_tokens::id.desc())
             .select((scim_tokens::id, scim_tokens::last_used_ip))
             .limit(MAX_RECENT);
-        let sessions: Vec<UsageRow> = read!(self, c => of_sessions.load(c).await)?;
-        let pats: Vec<UsageRow> = read!(self, c => of_people.load(c).await)?;
+        let sessions: Vec<UsageRow<SessionHeldRow>> = read!(self, c => of_sessions
+            .select((rows::id, users::id, SessionHeldRow::of(&self.tenant), rows::ip))
+            .load(c).await)?;
+        let pats: Vec<UsageRow<TokenHeldRow>> = read!(self, c => of_people
+            .select((pats::id, users::id, TokenHeldRow::of(&self.tenant), pats::last_used_ip))
+            .load(c).await)?;
         let providers: Vec<(String, Option<String>)> = read!(self, c => of_providers.load(c).await)?;
-        let sessions = sessions.into_iter().map(|row| use_of(row, true));
-        let pats = pats.into_iter().map(|row| use_of(row, false));
+        let sessions =
+            sessions.into_iter().map(|(id, user, roles, ip)| use_of((id, user, roles.held()?, ip), true));
+        let pats = pats.into_iter().map(|(id, user, roles, ip)| use_of((id, user, roles.held()?, ip), false));
         let providers = providers.into_iter().map(|(id, ip)| {
             let ip = ip.and_then(|ip| ip.parse().ok());
             Ok(RecentUse { credential: UsedCredential::ScimToken, id, is_admin: false, ip })

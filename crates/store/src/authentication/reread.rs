@@ -10,6 +10,7 @@ use tokens::{Pat, ScimToken, TokenHash};
 
 use super::holder::{Holder, HolderRow, POLICIES, PoliciesRow};
 use crate::{
+    directory::held_roles::{SessionHeldRow, TokenHeldRow},
     error::store_error,
     json::JsonText,
     netpolicy::mark::NetworkMark,
@@ -44,8 +45,8 @@ pub enum Credential {
 
 /// The row of a credential.
 pub(crate) enum CredentialRow {
-    Session(SessionRow, HolderRow, PoliciesRow),
-    Pat(PatRow, HolderRow, PoliciesRow),
+    Session(SessionRow, HolderRow, SessionHeldRow, PoliciesRow),
+    Pat(PatRow, HolderRow, TokenHeldRow, PoliciesRow),
     ScimToken(ScimTokenRow, Option<JsonText>),
 }
 
@@ -54,11 +55,11 @@ impl TryFrom<CredentialRow> for Credential {
 
     fn try_from(row: CredentialRow) -> StoreResult<Self> {
         Ok(match row {
-            CredentialRow::Session(session, holder, policies) => {
-                Self::Session(session.try_into()?, holder.with(policies)?)
+            CredentialRow::Session(session, holder, roles, policies) => {
+                Self::Session(session.try_into()?, holder.with(roles.held()?, policies)?)
             }
-            CredentialRow::Pat(pat, holder, policies) => {
-                let (pat, holder) = (Pat::try_from(pat)?, holder.with(policies)?);
+            CredentialRow::Pat(pat, holder, roles, policies) => {
+                let (pat, holder) = (Pat::try_from(pat)?, holder.with(roles.held()?, policies)?);
                 // The tenant's current policy also limits tokens that were issued earlier.
                 Self::Pat(pat.within(&pat_limits(&holder.policy)), holder)
             }
@@ -110,13 +111,17 @@ macro_rules! find_row {
         match $key {
             CredentialKey::Session(id) => {
                 let query = session_row!($tenant, id);
-                let row = first!(query, (SessionRow::as_select(), HolderRow::as_select(), POLICIES), $conn)?;
-                row.map(|(session, holder, of)| CredentialRow::Session(session, holder, of))
+                let columns =
+                    (SessionRow::as_select(), HolderRow::as_select(), SessionHeldRow::of($tenant), POLICIES);
+                let row = first!(query, columns, $conn)?;
+                row.map(|(session, holder, roles, of)| CredentialRow::Session(session, holder, roles, of))
             }
             CredentialKey::Pat(hash) => {
                 let query = pat_row!($tenant, hash);
-                let row = first!(query, (PatRow::as_select(), HolderRow::as_select(), POLICIES), $conn)?;
-                row.map(|(pat, holder, of)| CredentialRow::Pat(pat, holder, of))
+                let columns =
+                    (PatRow::as_select(), HolderRow::as_select(), TokenHeldRow::of($tenant), POLICIES);
+                let row = first!(query, columns, $conn)?;
+                row.map(|(pat, holder, roles, of)| CredentialRow::Pat(pat, holder, roles, of))
             }
             CredentialKey::ScimToken(hash) => {
                 let query = scim_tokens::table
@@ -159,6 +164,9 @@ impl ReadCredential for SqliteConn {
     }
 }
 
+/// The row of a credential of a user, and whether this transaction changed it or its user, and the tenant.
+type WithOwnChanges<C, R> = (C, HolderRow, R, PoliciesRow, (bool, bool));
+
 /// Which of a credential's rows the transaction itself changed.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct OwnChanges {
@@ -181,6 +189,8 @@ pub(crate) struct RereadResult {
     /// `None` before the read, and after the result is taken.
     pub(crate) credential: Option<StoreResult<Option<Credential>>>,
     pub(crate) own: OwnChanges,
+    /// Whether the transaction changed a role or a rule.
+    pub(crate) own_roles: bool,
 }
 
 impl CredentialReread {
@@ -233,21 +243,25 @@ impl CredentialReread {
         Ok(match &self.key {
             CredentialKey::Session(id) => {
                 let own = dsl::sql::<Bool>("pg_current_xact_id()::xid IN (users.xmin, sessions.xmin)");
-                let columns = (SessionRow::as_select(), HolderRow::as_select(), POLICIES, (own, own_tenant));
+                let (user, roles) = (HolderRow::as_select(), SessionHeldRow::of(&self.tenant));
+                let columns = (SessionRow::as_select(), user, roles, POLICIES, (own, own_tenant));
                 let query = Prepared(session_row!(self.tenant, id).select(columns));
-                let row: Option<(SessionRow, HolderRow, PoliciesRow, (bool, bool))> =
+                let row: Option<WithOwnChanges<SessionRow, SessionHeldRow>> =
                     query.get_result(&mut conn).await.optional()?;
-                row.map(|(session, holder, of, own)| (CredentialRow::Session(session, holder, of), own))
+                row.map(|(session, holder, roles, of, own)| {
+                    (CredentialRow::Session(session, holder, roles, of), own)
+                })
             }
             CredentialKey::Pat(hash) => {
                 let own = dsl::sql::<Bool>(
                     "pg_current_xact_id()::xid IN (users.xmin, personal_access_tokens.xmin)",
                 );
-                let columns = (PatRow::as_select(), HolderRow::as_select(), POLICIES, (own, own_tenant));
+                let (user, roles) = (HolderRow::as_select(), TokenHeldRow::of(&self.tenant));
+                let columns = (PatRow::as_select(), user, roles, POLICIES, (own, own_tenant));
                 let query = Prepared(pat_row!(self.tenant, hash).select(columns));
-                let row: Option<(PatRow, HolderRow, PoliciesRow, (bool, bool))> =
+                let row: Option<WithOwnChanges<PatRow, TokenHeldRow>> =
                     query.get_result(&mut conn).await.optional()?;
-                row.map(|(pat, holder, of, own)| (CredentialRow::Pat(pat, holder, of), own))
+                row.map(|(pat, holder, roles, of, own)| (CredentialRow::Pat(pat, holder, roles, of), own))
             }
             CredentialKey::ScimToken(_) => None,
         })
@@ -255,6 +269,10 @@ impl CredentialReread {
 
     pub(crate) fn store_row(&self, row: StoreResult<Option<CredentialRow>>) {
         self.lock().credential = Some(row.and_then(|row| row.map(Credential::try_from).transpose()));
+    }
+
+    pub(crate) fn note_own_roles(&self) {
+        self.lock().own_roles = true;
     }
 
     pub(crate) fn take(&self) -> RereadResult {

@@ -11,6 +11,7 @@ use crate::{
     Across, Credential,
     authentication::holder::{Holder, HolderRow, POLICIES, PoliciesRow, salt_of},
     conn::on,
+    directory::held_roles::{HeldRow, SessionHeldRow, TokenHeldRow},
     error::corrupt,
     schema::{
         known_origins, password_salts, passwords, sessions as session_rows, sign_in_names, tenants, users,
@@ -71,8 +72,8 @@ pub struct ForeignHolder {
     pub sessions_after: Option<Timestamp>,
 }
 
-type AccountRow = (HolderRow, PoliciesRow, (String, String), String, Option<String>);
-type ForeignRow = (HolderRow, PoliciesRow, Option<NaiveDateTime>);
+type AccountRow = (HolderRow, HeldRow, PoliciesRow, (String, String), String, Option<String>);
+type ForeignRow = (HolderRow, TokenHeldRow, PoliciesRow, Option<NaiveDateTime>);
 
 fn tenant_id(text: &str) -> StoreResult<TenantId> {
     text.parse().map_err(|error| corrupt("sign_in_names.tenant_id", error))
@@ -159,15 +160,16 @@ impl Across {
         let row: Option<AccountRow> = on!(&mut self.conn, c => query
             .select((
                 HolderRow::as_select(),
+                HeldRow::of(tenant),
                 POLICIES,
                 (tenants::slug, tenants::name),
                 passwords::hash,
                 known_origins::origin.nullable(),
             ))
             .first(c).await.optional())?;
-        row.map(|(holder, policy, (slug, tenant_name), password, origin)| {
+        row.map(|(holder, roles, policy, (slug, tenant_name), password, origin)| {
             Ok(Account {
-                holder: holder.with(policy)?,
+                holder: holder.with(roles.held()?, policy)?,
                 tenant: tenant.clone(),
                 slug,
                 tenant_name,
@@ -243,11 +245,11 @@ impl Across {
                 .inner_join(tenants::table.on(tenants::id.eq(session_rows::tenant_id)))
                 .filter(session_rows::tenant_id.eq(tenant.as_str()))
                 .filter(session_rows::foreign_hash.eq(&token_hash[..]));
-        let row: Option<(SessionRow, HolderRow, PoliciesRow)> = on!(&mut self.conn, c => query
-            .select((SessionRow::as_select(), HolderRow::as_select(), POLICIES))
+        let row: Option<(SessionRow, HolderRow, SessionHeldRow, PoliciesRow)> = on!(&mut self.conn, c => query
+            .select((SessionRow::as_select(), HolderRow::as_select(), SessionHeldRow::of(tenant), POLICIES))
             .first(c).await.optional())?;
-        row.map(|(session, holder, policies)| {
-            Ok(Credential::Session(session.try_into()?, holder.with(policies)?))
+        row.map(|(session, holder, roles, policies)| {
+            Ok(Credential::Session(session.try_into()?, holder.with(roles.held()?, policies)?))
         })
         .transpose()
     }
@@ -267,12 +269,12 @@ impl Across {
                 .filter(users::sign_in_email_key.eq(email_key))
                 .filter(users::deleted_at.is_null());
             let row: Option<ForeignRow> = on!(&mut self.conn, c => query
-                .select((HolderRow::as_select(), POLICIES, users::sessions_after))
+                .select((HolderRow::as_select(), TokenHeldRow::of(&tenant), POLICIES, users::sessions_after))
                 .first(c).await.optional())?;
-            let Some((holder, policy, sessions_after)) = row else { continue };
+            let Some((holder, roles, policy, sessions_after)) = row else { continue };
             let sessions_after = sessions_after.map(Timestamp::from_naive);
-            if found.replace(ForeignHolder { holder: holder.with(policy)?, tenant, sessions_after }).is_some()
-            {
+            let holder = holder.with(roles.held()?, policy)?;
+            if found.replace(ForeignHolder { holder, tenant, sessions_after }).is_some() {
                 return Ok(None);
             }
         }

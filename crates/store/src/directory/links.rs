@@ -38,7 +38,7 @@ impl LinkStore for Tx {
             user_id: link.user.to_string(),
             created_at: link.created_at.naive(),
             email_key: link.email_key.clone(),
-            role: Some(link.role.as_str().to_owned()),
+            role: Some(link.roles.clone()),
         };
         let query = diesel::insert_into(links::table).values(&row);
         change!(self, c => query.execute(c).await)?;
@@ -50,7 +50,7 @@ impl LinkStore for Tx {
         let row: Option<LinkRow> =
             read!(self, c => query.select(LinkRow::as_select()).first(c).await.optional())?;
         // Older versions of the server write links without a role. Such links are void.
-        let Some((row, role)) = row.and_then(|row| row.role.clone().map(|role| (row, role))) else {
+        let Some((row, roles)) = row.and_then(|row| row.role.clone().map(|roles| (row, roles))) else {
             return Ok(None);
         };
         Ok(Some(Link {
@@ -58,7 +58,7 @@ impl LinkStore for Tx {
             kind: LinkKind::parse(&row.kind).ok_or_else(|| corrupt("links.kind", &row.kind))?,
             user: row.user_id.parse().map_err(|error| corrupt("links.user_id", error))?,
             email_key: row.email_key,
-            role: role.parse().map_err(|error| corrupt("links.role", error))?,
+            roles,
             created_at: Timestamp::from_naive(row.created_at),
         }))
     }

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use diesel::{dsl, prelude::*, sql_types::Bool};
 use diesel_async::RunQueryDsl;
-use directory::{PeopleQuery, PeopleStore, Person, PhoneNumber, Source, Tenant};
+use directory::{HeldRoles, PeopleQuery, PeopleStore, Person, PhoneNumber, Source, Tenant};
 use kernel::{Email, StoreError, StoreResult, Timestamp, UserId};
 use scim_core::{
     Filter, User, UserStore, fold,
@@ -15,10 +15,13 @@ use stepup::StepUpStore;
 use crate::{
     Tx,
     db::{change, lock, read},
-    directory::tenants::TenantRow,
+    directory::{
+        held_roles::{AssignedRow, HeldRow, columns_of},
+        tenants::TenantRow,
+    },
     error::corrupt,
     prepared::{Kept, Prepared},
-    schema::{tenants, users},
+    schema::{tenants, user_roles, users},
     scim_core::{
         filter::{FilterScope, Kind, SqlCondition},
         users::UserRow,
@@ -31,7 +34,8 @@ use crate::{
 struct PersonRow {
     #[diesel(embed)]
     user: UserRow,
-    role: String,
+    #[diesel(embed)]
+    role: AssignedRow,
     break_glass: bool,
 }
 
@@ -56,7 +60,7 @@ impl TryFrom<PersonRow> for Person {
             title: text(user.attributes.get("title")),
             department: text(enterprise.and_then(|members| members.get("department"))),
             phone_numbers,
-            role: row.role.parse().map_err(|error| corrupt("users.role", error))?,
+            role: row.role.assigned()?,
             active: user.active,
             source,
             break_glass: row.break_glass,
@@ -158,8 +162,17 @@ fn restriction(query: &PeopleQuery) -> SqlCondition {
     let mut out = SqlCondition::new();
     out.sql("1 = 1");
     if let Some(role) = role {
+        let (role, other) = columns_of(role);
         out.sql(" AND users.role = ");
-        out.text(role.as_str());
+        out.text(role);
+        match other {
+            Some(other) => {
+                out.sql(" AND users.other_role = ");
+                out.text(other);
+            }
+            None if role == "MEMBER" => out.sql(" AND users.other_role IS NULL"),
+            None => {}
+        }
     }
     if let Some(active) = active {
         out.sql(if *active { " AND users.active = TRUE" } else { " AND users.active = FALSE" });
@@ -188,6 +201,30 @@ fn restriction(query: &PeopleQuery) -> SqlCondition {
 }
 
 impl Tx {
+    /// Writes the assigned role and the permission to sign in by password.
+    async fn set_role(&mut self, person: &Person) -> StoreResult<()> {
+        let row = user_roles::table.find((self.tenant.as_str(), person.id.as_str()));
+        let (role, other) = columns_of(&person.role);
+        let set = (
+            user_roles::role.eq(role),
+            user_roles::other_role.eq(other),
+            user_roles::break_glass.eq(person.break_glass),
+        );
+        change!(self, c => Prepared(diesel::update(row).set(set)).execute(c).await)?;
+        Ok(())
+    }
+
+    /// Returns those of these people who are not deleted, ordered by id.
+    pub async fn people_of(&mut self, ids: &[UserId]) -> StoreResult<Vec<Person>> {
+        let query = users::table
+            .filter(users::tenant_id.eq(self.tenant.as_str()))
+            .filter(users::id.eq_any(ids.iter().map(UserId::as_str)))
+            .filter(users::deleted_at.is_null())
+            .order(users::id);
+        let rows: Vec<PersonRow> = read!(self, c => query.select(PersonRow::as_select()).load(c).await)?;
+        rows.into_iter().map(Person::try_from).collect()
+    }
+
     /// Returns a person and the tenant with one statement.
     pub async fn person_with_tenant(&mut self, id: &UserId) -> StoreResult<Option<(Person, Tenant)>> {
         let query = users::table
@@ -222,7 +259,12 @@ impl PeopleStore for Tx {
             set_sign_in_email(&mut attributes, email);
             user.attributes = attributes.into();
         }
-        self.insert_user_as(&user, person.role.as_str()).await
+        let (role, other) = columns_of(&person.role);
+        let is_free = self.insert_user_as(&user, role).await?;
+        if is_free && other.is_some() {
+            self.set_role(person).await?;
+        }
+        Ok(is_free)
     }
 
     async fn person(&mut self, id: &UserId) -> StoreResult<Option<Person>> {
@@ -275,10 +317,8 @@ impl PeopleStore for Tx {
             return Ok(false);
         }
         self.update_user(&user, &changed).await?;
-        if (before.role, before.break_glass) != (after.role, after.break_glass) {
-            let row = users::table.find((self.tenant.as_str(), after.id.as_str()));
-            let set = (users::role.eq(after.role.as_str()), users::break_glass.eq(after.break_glass));
-            change!(self, c => Prepared(diesel::update(row).set(set)).execute(c).await)?;
+        if (&before.role, before.break_glass) != (&after.role, after.break_glass) {
+            self.set_role(after).await?;
         }
         if before.role != after.role {
             self.void_invitations(&after.id).await?;
@@ -293,6 +333,13 @@ impl PeopleStore for Tx {
             Some(user) => self.delete_user(&user, at).await,
             None => Err(StoreError::Aborted("the tenant has no user with this ID")),
         }
+    }
+
+    async fn held_roles(&mut self, person: &Person) -> StoreResult<HeldRoles> {
+        let query = users::table.find((self.tenant.as_str(), person.id.as_str()));
+        let row: Option<HeldRow> =
+            read!(self, c => query.select(HeldRow::of(&self.tenant)).first(c).await.optional())?;
+        row.ok_or(StoreError::Aborted("the tenant has no user with this ID"))?.held()
     }
 
     async fn another_admin(&mut self, than: &UserId) -> StoreResult<bool> {

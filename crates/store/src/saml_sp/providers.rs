@@ -85,6 +85,7 @@ impl Tx {
 
     /// Deletes the domains, connection tests and pinned subjects of an SSO connection of any protocol.
     pub(crate) async fn delete_parts_of_connection(&mut self, id: &ProviderId) -> StoreResult<()> {
+        self.drop_connection_accounts(id.as_str()).await?;
         let (tenant, id) = (self.tenant.as_str().to_owned(), id.as_str());
         let of_provider =
             domains::table.filter(domains::tenant_id.eq(&tenant)).filter(domains::provider_id.eq(id));

@@ -43,6 +43,63 @@ diesel::table! {
 }
 
 diesel::table! {
+    // More columns of `users`: diesel supports tables of more than 16 columns only at the cost of build time.
+    #[sql_name = "users"]
+    user_roles (tenant_id, id) {
+        tenant_id -> Text,
+        id -> Text,
+        role -> Text,
+        break_glass -> Bool,
+        deleted_at -> Nullable<Timestamp>,
+        other_role -> Nullable<Text>,
+    }
+}
+
+diesel::table! {
+    roles (tenant_id, id) {
+        tenant_id -> Text,
+        id -> Text,
+        name -> Text,
+        name_key -> Text,
+        description -> Nullable<Text>,
+        permissions -> Text,
+        created_at -> Timestamp,
+        updated_at -> Timestamp,
+    }
+}
+
+diesel::table! {
+    role_rules (tenant_id, id) {
+        tenant_id -> Text,
+        id -> Text,
+        role -> Text,
+        group_id -> Nullable<Text>,
+        provider_id -> Nullable<Text>,
+        value -> Nullable<Text>,
+        created_at -> Timestamp,
+    }
+}
+
+diesel::table! {
+    connection_accounts (tenant_id, provider_id) {
+        tenant_id -> Text,
+        provider_id -> Text,
+        groups_claim -> Nullable<Text>,
+        new_user_role -> Nullable<Text>,
+        new_user_domains -> Nullable<Text>,
+    }
+}
+
+diesel::table! {
+    claimed_groups (tenant_id, user_id, provider_id, value) {
+        tenant_id -> Text,
+        user_id -> Text,
+        provider_id -> Text,
+        value -> Text,
+    }
+}
+
+diesel::table! {
     groups (tenant_id, id) {
         tenant_id -> Text,
         id -> Text,

@@ -3,14 +3,9 @@
 use std::collections::HashSet;
 
 use async_trait::async_trait;
+use audit::Unaudited;
 use chrono::NaiveDateTime;
-use diesel::{
-    backend::Backend,
-    prelude::*,
-    query_builder::{BoxedSqlQuery, SqlQuery},
-    serialize::ToSql,
-    sql_types::{HasSqlType, Text},
-};
+use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use kernel::{GroupId, StoreError, StoreResult, Timestamp, UserId};
 use scim_core::{Group, GroupStore, MemberChanges, MembersChanged, Query, ResourcePage};
@@ -21,12 +16,12 @@ use super::{
 };
 use crate::{
     Tx,
-    conn::Conn,
-    db::{change, lock, read},
+    db::{change, change_unaudited, lock, read},
     dialect::Dialect,
-    error::{corrupt, store_error},
+    error::corrupt,
     prepared::Prepared,
-    schema::{group_members, groups},
+    schema::{group_members, groups, role_rules},
+    text_lists::{elements, json_list, load_texts},
 };
 
 #[derive(Queryable, Selectable)]
@@ -58,12 +53,6 @@ struct GroupChanges<'a> {
     updated_at: NaiveDateTime,
 }
 
-#[derive(QueryableByName)]
-struct GroupIdRow {
-    #[diesel(sql_type = Text)]
-    id: String,
-}
-
 impl<'a> GroupChanges<'a> {
     fn of(group: &'a Group) -> Self {
         Self {
@@ -89,52 +78,21 @@ impl TryFrom<GroupRow> for Group {
     }
 }
 
-/// Expands a bound JSON array to rows with the column `value`, so that thousands of ids take one parameter.
-fn elements(dialect: Dialect, parameter: &str) -> String {
-    match dialect {
-        Dialect::Postgres => format!("json_array_elements_text({parameter}::json) AS each(value)"),
-        Dialect::Sqlite => format!("json_each({parameter}) AS each"),
-    }
-}
-
-fn json(ids: impl Iterator<Item = impl AsRef<str>>) -> String {
-    let ids: Vec<_> = ids.map(|id| id.as_ref().to_owned()).collect();
-    serde_json::Value::from(ids).to_string()
-}
-
-/// Binds texts to `$1`, `$2`, … in a statement. (SQLite's own syntax is `?1`; there `$1` is a named parameter.)
-fn bound<'q, DB>(text: &str, parameters: &[&'q str]) -> Prepared<BoxedSqlQuery<'q, DB, SqlQuery>>
-where
-    DB: Backend + HasSqlType<Text>,
-    str: ToSql<Text, DB>,
-{
-    let query = diesel::sql_query(text).into_boxed();
-    Prepared(parameters.iter().fold(query, |query, parameter| query.bind::<Text, _>(*parameter)))
-}
-
-async fn load_ids(conn: &mut Conn, text: &str, parameters: &[&str]) -> StoreResult<Vec<UserId>> {
-    let mut rows: Vec<GroupIdRow> = match conn {
-        Conn::Postgres(pg) => {
-            let result = bound(text, parameters).load(pg.in_transaction().await.map_err(store_error)?).await;
-            pg.note(result)
-        }
-        Conn::Sqlite(c) => bound(&text.replace('$', "?"), parameters).load(c).await,
-    }
-    .map_err(store_error)?;
-    rows.sort_by(|one, other| one.id.cmp(&other.id));
-    rows.iter().map(|row| row.id.parse().map_err(|error| corrupt("users.id", error))).collect()
+fn user_ids(mut texts: Vec<String>) -> StoreResult<Vec<UserId>> {
+    texts.sort_unstable();
+    texts.iter().map(|id| id.parse().map_err(|error| corrupt("users.id", error))).collect()
 }
 
 impl Tx {
     /// Runs a query and returns its ids in order.
     async fn ids(&mut self, text: &str, parameters: &[&str]) -> StoreResult<Vec<UserId>> {
-        load_ids(self.db.reading().await?, text, parameters).await
+        user_ids(load_texts(self.db.reading().await?, text, parameters).await?)
     }
 
     /// Runs a change and returns the ids of the changed rows in order.
     async fn changed_ids(&mut self, text: &str, parameters: &[&str]) -> StoreResult<Vec<UserId>> {
-        let changed = load_ids(self.db.changing().await?, text, parameters).await;
-        self.db.note(changed)
+        let changed = load_texts(self.db.changing().await?, text, parameters).await;
+        user_ids(self.db.note(changed)?)
     }
 
     async fn one_group(&mut self, id: &GroupId, for_update: bool) -> StoreResult<Option<Group>> {
@@ -213,6 +171,10 @@ impl GroupStore for Tx {
         if change!(self, c => diesel::delete(row).execute(c).await)? != 1 {
             return Err(StoreError::Aborted("the tenant has no group with this ID"));
         }
+        let rules = role_rules::table
+            .filter(role_rules::tenant_id.eq(self.tenant.as_str()))
+            .filter(role_rules::group_id.eq(id.as_str()));
+        change_unaudited!(self, Unaudited::PartOfChange, c => diesel::delete(rules).execute(c).await)?;
         Ok(())
     }
 
@@ -226,12 +188,12 @@ impl GroupStore for Tx {
             _ => "",
         };
         let text = format!(
-            "SELECT users.id FROM users WHERE users.tenant_id = $1 AND users.deleted_at IS NULL \
+            "SELECT users.id AS text FROM users WHERE users.tenant_id = $1 AND users.deleted_at IS NULL \
              AND users.id IN (SELECT each.value FROM {}){lock_clause}",
             elements(self.db.dialect(), "$2")
         );
         let tenant = self.tenant.clone();
-        let known = self.ids(&text, &[tenant.as_str(), &json(users.iter().map(UserId::as_str))]).await?;
+        let known = self.ids(&text, &[tenant.as_str(), &json_list(users.iter().map(UserId::as_str))]).await?;
         let known: HashSet<_> = known.into_iter().collect();
         Ok(users.iter().filter(|id| !known.contains(*id)).cloned().collect())
     }
@@ -243,14 +205,14 @@ impl GroupStore for Tx {
     ) -> StoreResult<MembersChanged> {
         let (tenant, dialect) = (self.tenant.clone(), self.db.dialect());
         let elements = |parameter| elements(dialect, parameter);
-        let joining = json(changes.join.iter().map(UserId::as_str));
+        let joining = json_list(changes.join.iter().map(UserId::as_str));
         let mut changed = MembersChanged::default();
         if changes.replace || !changes.leave.is_empty() {
-            let leaving = json(changes.leave.iter().map(UserId::as_str));
+            let leaving = json_list(changes.leave.iter().map(UserId::as_str));
             let (who, list) = if changes.replace { ("NOT IN", &joining) } else { ("IN", &leaving) };
             let text = format!(
                 "DELETE FROM group_members WHERE tenant_id = $1 AND group_id = $2 \
-                 AND user_id {who} (SELECT each.value FROM {}) RETURNING user_id AS id",
+                 AND user_id {who} (SELECT each.value FROM {}) RETURNING user_id AS text",
                 elements("$3")
             );
             changed.left = self.changed_ids(&text, &[tenant.as_str(), group.as_str(), list]).await?;
@@ -259,19 +221,22 @@ impl GroupStore for Tx {
             let text = format!(
                 "INSERT INTO group_members (tenant_id, group_id, user_id) SELECT users.tenant_id, $2, users.id \
                  FROM users WHERE users.tenant_id = $1 AND users.id IN (SELECT each.value FROM {}) \
-                 ON CONFLICT DO NOTHING RETURNING user_id AS id",
+                 ON CONFLICT DO NOTHING RETURNING user_id AS text",
                 elements("$3")
             );
             changed.joined = self.changed_ids(&text, &[tenant.as_str(), group.as_str(), &joining]).await?;
             // Marks users who join their first group.
             let text = format!(
                 "UPDATE users SET has_groups = TRUE WHERE tenant_id = $1 AND NOT has_groups \
-                 AND id IN (SELECT each.value FROM {}) RETURNING id",
+                 AND id IN (SELECT each.value FROM {}) RETURNING id AS text",
                 elements("$2")
             );
             if !changed.joined.is_empty() {
-                self.changed_ids(&text, &[tenant.as_str(), &json(changed.joined.iter().map(UserId::as_str))])
-                    .await?;
+                self.changed_ids(
+                    &text,
+                    &[tenant.as_str(), &json_list(changed.joined.iter().map(UserId::as_str))],
+                )
+                .await?;
             }
         }
         Ok(changed)

@@ -37,19 +37,22 @@ struct ChallengeRow {
 /// Deletes the matching challenges and revokes the matching unused tokens. Returns the number of tokens.
 macro_rules! revoke_step_ups {
     ($tx:expr, $at:expr, $of:expr) => {{
+        use $crate::schema::{step_up_challenges as challenges, step_up_tokens as rows};
         let (tx, (of_challenges, of_tokens)) = ($tx, $of);
         let matching =
             challenges::table.filter(challenges::tenant_id.eq(tx.tenant.as_str())).filter(of_challenges);
-        change_unaudited!(tx, Unaudited::StepTaken, c => dsl::delete(matching).execute(c).await)?;
+        $crate::db::change_unaudited!(tx, audit::Unaudited::StepTaken, c => diesel::delete(matching).execute(c).await)?;
         let unused = rows::table
             .filter(rows::tenant_id.eq(tx.tenant.as_str()))
             .filter(of_tokens)
             .filter(rows::used_at.is_null())
             .filter(rows::revoked_at.is_null());
-        let query = Prepared(diesel::update(unused).set(rows::revoked_at.eq($at.naive())));
-        change_unaudited!(tx, Unaudited::StepTaken, c => query.execute(c).await)
+        let query = $crate::prepared::Prepared(diesel::update(unused).set(rows::revoked_at.eq($at.naive())));
+        $crate::db::change_unaudited!(tx, audit::Unaudited::StepTaken, c => query.execute(c).await)
     }};
 }
+
+pub(crate) use revoke_step_ups;
 
 #[async_trait]
 impl StepUpStore for Tx {

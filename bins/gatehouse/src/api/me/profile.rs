@@ -53,9 +53,9 @@ struct Me {
     #[schema(required)]
     department: Option<String>,
     phone_numbers: Vec<Phone>,
-    /// `ADMIN` or `MEMBER`.
+    /// The assigned role: the name of a built-in one, or `role_…`.
     #[schema(value_type = values::UserRole)]
-    role: &'static str,
+    role: Role,
     tenant: OwnTenant,
 }
 
@@ -126,7 +126,7 @@ impl Me {
             title: person.title,
             department: person.department,
             phone_numbers: shown_phones(person.phone_numbers),
-            role: Role::as_str(person.role),
+            role: person.role,
             tenant: OwnTenant { id: tenant.id.to_string(), slug: tenant.slug, name: tenant.name },
         }
     }

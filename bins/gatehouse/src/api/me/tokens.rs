@@ -3,7 +3,6 @@
 use actix_web::{delete, get, post};
 use audit::Audited;
 use credentials::SignInPolicy;
-use directory::Role;
 use kernel::{Ctx, Timestamp};
 use serde::{Deserialize, Serialize};
 use sessions::ip_prefix;
@@ -137,7 +136,7 @@ pub(crate) async fn create_token(
     new.check()?;
     let guarded = new.is_administrative();
     if guarded {
-        check_administrator(&call.caller().holder)?;
+        check_permissions(&call.caller().holder)?;
         proof.require()?;
     }
     let writes = new.writes();
@@ -159,11 +158,11 @@ pub(crate) async fn create_token(
     Ok(answer(&PatView::of(&pat, Some(raw.expose().to_owned()))))
 }
 
-fn check_administrator(holder: &Holder) -> Result<(), Problem> {
-    if holder.role != Role::Admin {
+fn check_permissions(holder: &Holder) -> Result<(), Problem> {
+    if holder.roles.permissions.is_empty() {
         return Err(Problem::forbidden(
             "ROLE_REQUIRED",
-            "only administrators can have the scope admin:tenant",
+            "the scope admin:tenant requires a role with permissions for the settings",
         ));
     }
     Ok(())

@@ -1,7 +1,7 @@
 //! The area of each operation, used as its tag.
 
 /// Path prefixes and their tags; the first match counts.
-const AREAS: [(&str, &str); 19] = [
+const AREAS: [(&str, &str); 21] = [
     ("/api/auth/step-up", "Step-up"),
     ("/api/auth", "Sign-in"),
     ("/api/developers", "Discovery"),
@@ -17,7 +17,9 @@ const AREAS: [(&str, &str); 19] = [
     ("/api/settings/audit-log", "Audit log"),
     ("/api/settings/domains", "Single sign-on"),
     ("/api/settings/oidc-providers", "Single sign-on"),
+    ("/api/settings/role", "Roles"),
     ("/api/settings/saml-providers", "Single sign-on"),
+    ("/api/settings/sso-connections", "Single sign-on"),
     ("/api/settings/users/{id}/saml-subjects", "Single sign-on"),
     ("/api/settings/webhooks", "Webhooks"),
     ("/api/settings", "Settings"),

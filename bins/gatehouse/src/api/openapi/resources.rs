@@ -15,7 +15,7 @@ struct Resource {
     unknown: &'static str,
 }
 
-const RESOURCES: [Resource; 10] = [
+const RESOURCES: [Resource; 13] = [
     Resource { path: "/api/me/factors/{id}", id: "fac_…", unknown: "You have no factor with this ID." },
     Resource { path: "/api/oidc/{providerId}", id: "oidc_…", unknown: "Unknown SSO connection." },
     Resource { path: "/api/saml/{providerId}", id: "sso_…", unknown: "Unknown SSO connection." },
@@ -24,6 +24,17 @@ const RESOURCES: [Resource; 10] = [
     Resource { path: "/api/settings/network-policy/rules/{id}", id: "nrl_…", unknown: "Unknown rule." },
     Resource {
         path: "/api/settings/oidc-providers/{id}", id: "oidc_…", unknown: "Unknown SSO connection."
+    },
+    Resource { path: "/api/settings/role-rules/{id}", id: "rrl_…", unknown: "Unknown rule." },
+    Resource {
+        path: "/api/settings/roles/{id}",
+        id: "role_…",
+        unknown: "The tenant has defined no such role.",
+    },
+    Resource {
+        path: "/api/settings/sso-connections/{id}",
+        id: "sso_… or oidc_…",
+        unknown: "Unknown SSO connection.",
     },
     Resource { path: "/api/settings/saml-providers/{id}", id: "sso_…", unknown: "Unknown SSO connection." },
     Resource {

@@ -1,7 +1,7 @@
 //! String schemas for the API description: closed sets, read from the types that define them, and texts with bounds.
 
 use credentials::Trust;
-use directory::{Role, Source};
+use directory::{Permission, Role, Source};
 use serde::Serialize;
 use serde_json::{Value, json};
 use sign_in::FactorName as Second;
@@ -66,8 +66,13 @@ fn line(longest: usize) -> Value {
 }
 
 strings! {
-    /// `ADMIN` changes the settings of the tenant.
-    UserRole = one_of([Role::Admin, Role::Member].map(Role::as_str));
+    /// A built-in role, or the ID of a role that the tenant has defined, `role_…`.
+    UserRole = json!({ "pattern": format!(
+        "^({}|role_[0-9a-hjkmnp-tv-z]{{26}})$",
+        Role::BUILT_IN.map(|role| role.to_string()).join("|")
+    ) });
+    /// A permission of a role.
+    PermissionName = one_of(Permission::ALL);
     /// Where a user's account comes from.
     UserSource = one_of([Source::Invited, Source::Scim].map(Source::as_str));
 
@@ -118,6 +123,8 @@ strings! {
 
     /// A name of 1 to 100 printable characters.
     Name = printable(100);
+    /// A name of 1 to 64 printable characters.
+    RoleName = printable(64);
     /// A name of 1 to 100 printable characters, without a space at either end.
     TrimmedName = trimmed(100);
     /// A word of 1 to 256 printable characters, without a space at either end.

@@ -16,6 +16,7 @@ use utoipa_actix_web::service_config::ServiceConfig;
 
 use super::{
     answers::{Answer, list, no_content, one, resource_id, unsealed},
+    given_roles,
     parameters::{GroupProjectionQuery, PageQuery, ProjectionQuery},
     root::root,
     shapes::{ScimGroup, ScimGroupBody, ScimGroupList, ScimPatch, ScimSearch},
@@ -192,8 +193,9 @@ async fn change_group(
     let wants = projection.wants("members");
     let changed = call.write_large(async move |ctx: &Ctx, tx: &mut Tx| {
         let changed = change(ctx, tx).await?;
-        let (id, members) = (changed.group.id.as_str(), &changed.members);
-        let events = changes(id, &changed.changed, &members.joined, &members.left);
+        let (id, members) = (&changed.group.id, &changed.members);
+        let mut events = changes(id.as_str(), &changed.changed, &members.joined, &members.left);
+        events.extend(given_roles::after_change(ctx, tx, id, members).await?);
         with_members(tx, changed.group, wants, events).await
     });
     let (group, members) = changed.await?;
@@ -207,9 +209,10 @@ async fn change_group(
 #[delete("/api/scim/v2/Groups/{id}")]
 async fn delete_group(call: Call<ScimWrite>) -> Answer {
     let id: GroupId = resource_id(&call)?;
-    let deleted = call.write_large(async move |_, tx| {
+    let deleted = call.write_large(async move |ctx, tx| {
+        let rules = given_roles::before_deletion(ctx, tx, &id).await?;
         let group = groups::delete(tx, &id).await?;
-        Ok::<_, Error>(Audited::new((), Event::new(group.id.as_str(), &GroupDeleted {})))
+        Ok::<_, Error>(Audited::new((), Event::new(group.id.as_str(), &GroupDeleted {})).with(rules))
     });
     deleted.await?;
     Ok(no_content())

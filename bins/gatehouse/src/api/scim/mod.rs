@@ -1,6 +1,7 @@
 //! `/api/scim/v2`
 
 mod answers;
+mod given_roles;
 mod groups;
 mod parameters;
 mod root;

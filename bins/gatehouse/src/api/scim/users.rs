@@ -127,7 +127,7 @@ async fn create_user(call: Call<ScimWrite>, body: ScimJson) -> Answer {
         Ok::<_, Error>(match &created {
             CreatedUser::New(user) => {
                 let (id, fields) = (user.id.to_string(), user.fields());
-                let data = UserCreated { active: user.active, role: Role::Member.as_str(), fields };
+                let data = UserCreated { active: user.active, role: Role::Member.to_string(), fields };
                 Audited::new(created, Event::new(id, &data))
             }
             CreatedUser::Existing(_) => Audited::without(created, Unaudited::NothingChanged),

@@ -13,7 +13,7 @@ use crate::api::{Answer, Call, Site, me::factors::Deleted, openapi::values};
 use gate::{
     body::answer,
     errors::Problem,
-    permissions::{Administer, AdministerInPerson, Permission},
+    permissions::{InPerson, ManageConnections, Permission},
     step_up::{SsoProviderChange, StepUp},
 };
 
@@ -94,7 +94,7 @@ fn domain_of(text: &str) -> Result<EmailDomain, Problem> {
     responses((status = 200, description = "Domains of SSO connections and verified domains.", body = DomainList))
 )]
 #[get("/api/settings/domains")]
-pub(crate) async fn list_domains(call: Call<Administer>) -> Answer {
+pub(crate) async fn list_domains(call: Call<ManageConnections>) -> Answer {
     Ok(answer(&domain_list(&call).await?))
 }
 
@@ -122,7 +122,7 @@ pub(crate) async fn domain_list<P: Permission>(call: &Call<P>) -> Result<DomainL
 )]
 #[post("/api/settings/domains/{domain}/verify")]
 pub(crate) async fn verify_domain(
-    call: Call<AdministerInPerson>,
+    call: Call<InPerson<ManageConnections>>,
     proof: StepUp<SsoProviderChange>,
     domain: web::Path<String>,
 ) -> Answer {
@@ -160,7 +160,7 @@ pub(crate) async fn verify_domain(
 )]
 #[delete("/api/settings/domains/{domain}")]
 pub(crate) async fn delete_domain(
-    call: Call<AdministerInPerson>,
+    call: Call<InPerson<ManageConnections>>,
     proof: StepUp<SsoProviderChange>,
     domain: web::Path<String>,
 ) -> Answer {

@@ -5,9 +5,12 @@ pub(crate) mod audit_log;
 pub(crate) mod domains;
 mod network_policy;
 pub(crate) mod oidc_providers;
+mod role_rules;
+mod roles;
 pub(crate) mod saml_providers;
 mod scim_tokens;
 mod sign_in_policy;
+mod sso_accounts;
 mod tenant;
 mod users;
 pub(crate) mod webhooks;
@@ -15,7 +18,8 @@ pub(crate) mod webhooks;
 pub(crate) use self::audit_log::area::AuditLogs;
 pub(crate) use self::{
     attestation_policy::impact::impact_of, oidc_providers::views::OidcProviderView,
-    saml_providers::views::ProviderView, users::filter as user_filter,
+    roles::built_in as built_in_role, saml_providers::views::ProviderView,
+    sso_accounts::Accounts as SsoAccounts, users::filter as user_filter,
 };
 
 use utoipa_actix_web::service_config::ServiceConfig;
@@ -61,6 +65,15 @@ pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
         .service(users::resets::reset_user_factors)
         .service(users::saml_subjects::list_saml_subjects)
         .service(users::saml_subjects::delete_saml_subject)
+        .service(roles::list_roles)
+        .service(roles::create_role)
+        .service(roles::put_role)
+        .service(roles::delete_role)
+        .service(role_rules::list_role_rules)
+        .service(role_rules::create_role_rule)
+        .service(role_rules::preview_role_rule)
+        .service(role_rules::put_role_rule)
+        .service(role_rules::delete_role_rule)
         .service(scim_tokens::list_scim_tokens)
         .service(scim_tokens::create_scim_token)
         .service(scim_tokens::revoke_scim_token)
@@ -84,6 +97,8 @@ pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
         .service(oidc_providers::refresh::refresh_oidc_provider)
         .service(oidc_providers::rotate_key::rotate_oidc_key)
         .service(oidc_providers::rotate_key::complete_oidc_key_rotation)
+        .service(sso_accounts::get_sso_accounts)
+        .service(sso_accounts::put_sso_accounts)
         .service(domains::list_domains)
         .service(domains::verify_domain)
         .service(domains::delete_domain)

@@ -13,7 +13,7 @@ use crate::api::{Answer, Call, me::factors::Deleted, openapi::values};
 use gate::{
     body::{Json, answer},
     errors::Problem,
-    permissions::{Administer, AdministerInPerson},
+    permissions::{InPerson, ManageConnections},
     step_up::{ScimTokenMint, StepUp},
 };
 
@@ -80,7 +80,7 @@ struct ScimTokenBody {
     responses((status = 200, description = "All active ones.", body = ScimTokenList))
 )]
 #[get("/api/settings/scim-tokens")]
-pub(crate) async fn list_scim_tokens(call: Call<Administer>) -> Answer {
+pub(crate) async fn list_scim_tokens(call: Call<ManageConnections>) -> Answer {
     let found = call.read(async |_: &Ctx, tx: &mut Tx| tx.scim_tokens().await).await?;
     let tokens = found.iter().map(|token| ScimTokenView::of(token, None)).collect();
     Ok(answer(&ScimTokenList { tokens }))
@@ -99,7 +99,7 @@ pub(crate) async fn list_scim_tokens(call: Call<Administer>) -> Answer {
 )]
 #[post("/api/settings/scim-tokens")]
 pub(crate) async fn create_scim_token(
-    call: Call<AdministerInPerson>,
+    call: Call<InPerson<ManageConnections>>,
     proof: StepUp<ScimTokenMint>,
     body: Json<ScimTokenBody>,
 ) -> Answer {
@@ -126,7 +126,7 @@ pub(crate) async fn create_scim_token(
     )
 )]
 #[delete("/api/settings/scim-tokens/{id}")]
-pub(crate) async fn revoke_scim_token(call: Call<AdministerInPerson>) -> Answer {
+pub(crate) async fn revoke_scim_token(call: Call<InPerson<ManageConnections>>) -> Answer {
     let id: ScimTokenId = call.id()?;
     let work = async move |ctx: &Ctx, tx: &mut Tx| administration::revoke_scim_token(ctx, tx, &id).await;
     call.write(work).await?;

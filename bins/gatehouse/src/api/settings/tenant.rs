@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 use crate::api::{Answer, Call, openapi::values};
 use gate::{
     body::{Json, answer},
-    permissions::{Administer, AdministerInPerson},
+    permissions::{AnyRight, InPerson, ManageTenant},
 };
 
 /// A tenant.
@@ -57,7 +57,7 @@ struct TenantBody {
     responses((status = 200, description = "The tenant.", body = TenantView))
 )]
 #[get("/api/settings/tenant")]
-pub(crate) async fn get_tenant(call: Call<Administer>) -> Answer {
+pub(crate) async fn get_tenant(call: Call<AnyRight>) -> Answer {
     Ok(answer(&TenantView::from(call.own_tenant().await?)))
 }
 
@@ -72,7 +72,7 @@ pub(crate) async fn get_tenant(call: Call<Administer>) -> Answer {
     )
 )]
 #[patch("/api/settings/tenant")]
-pub(crate) async fn rename_tenant(call: Call<AdministerInPerson>, body: Json<TenantBody>) -> Answer {
+pub(crate) async fn rename_tenant(call: Call<InPerson<ManageTenant>>, body: Json<TenantBody>) -> Answer {
     let name = body.0.name;
     let work = async move |_: &Ctx, tx: &mut Tx| {
         let (tenant, is_new) = directory::rename_tenant(tx, &name).await?;

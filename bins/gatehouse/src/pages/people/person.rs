@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use askama::Template;
 use audit::{Filter, ListedEntry};
 use credentials::{Factor, FactorStore, SignInStore};
-use directory::{Person, Role, Source};
+use directory::{HeldRoles, OwnRole, PeopleStore, Permission as Right, Person, Role, RoleStore, Source};
 use kernel::{Ctx, StoreResult, UserId};
 use saml_sp::{PinnedSubject, ProviderId, ProviderStore, SubjectStore};
 use scim_core::{Membership, UserStore};
@@ -17,12 +17,17 @@ use tokens::{Pat, PatStore};
 use super::super::{
     events::{self, EventRow},
     frame::{Administrator, PageFrame, draw},
+    roles::{RoleChoice, role_choices, title_of},
     security::{FactorRow, SessionRow, TokenRow},
     times::PageTime,
 };
 use super::refusals::{self, RefusalRow};
 use crate::api::{Answer, Call};
-use gate::{access::lifetime, errors::Problem, permissions::AdministerInPerson};
+use gate::{
+    access::lifetime,
+    errors::Problem,
+    permissions::{InPerson, ReadUsers},
+};
 
 /// Maximum number of refused sign-ins that the page shows.
 const SHOWN: usize = 5;
@@ -36,7 +41,13 @@ struct Page<'a> {
     name: &'a str,
     /// Address, user name, job title and department, as far as they differ from the name.
     facts: Vec<String>,
-    is_admin: bool,
+    /// Title of the assigned role, unless it is MEMBER.
+    role: Option<String>,
+    /// Titles of the roles that rules give.
+    given_roles: Vec<String>,
+    rights: Rights,
+    /// The roles that the viewer may assign, without the present one.
+    roles: Vec<RoleChoice>,
     active: bool,
     is_self: bool,
     from_directory: bool,
@@ -52,6 +63,40 @@ struct Page<'a> {
     refusals: Vec<RefusalRow>,
 }
 
+/// What the viewer may do with the user's account.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+struct Rights {
+    /// Whether the user has permissions that the viewer lacks, so that nothing may be changed.
+    is_above: bool,
+    support: bool,
+    manage: bool,
+    assign: bool,
+    connections: bool,
+    audit: bool,
+    refusals: bool,
+}
+
+impl Rights {
+    fn of(by: &HeldRoles, held: &HeldRoles) -> Self {
+        let is_above = !by.may_act_on(held);
+        let may = |right| !is_above && by.permissions.contains(right);
+        Self {
+            is_above,
+            support: may(Right::SupportUsers),
+            manage: may(Right::ManageUsers),
+            assign: may(Right::ManageUsers) && may(Right::ManageRoles),
+            connections: may(Right::ManageConnections),
+            audit: by.permissions.contains(Right::ReadAudit),
+            refusals: reads_refusals(by),
+        }
+    }
+}
+
+/// Returns whether somebody with these roles may see why sign-ins were refused: from the audit log, to support users.
+fn reads_refusals(by: &HeldRoles) -> bool {
+    [Right::SupportUsers, Right::ReadAudit].iter().any(|right| by.permissions.contains(*right))
+}
+
 /// An SSO connection that the user has signed in with.
 struct ConnectionRow {
     id: String,
@@ -62,6 +107,8 @@ struct ConnectionRow {
 /// Data that the page reads in one transaction.
 struct Found {
     person: Person,
+    held: HeldRoles,
+    own_roles: Vec<OwnRole>,
     has_password: bool,
     factors: Vec<Factor>,
     unused_codes: usize,
@@ -76,14 +123,18 @@ struct Found {
 }
 
 /// Renders the page of the user with this ID, a part of the page at this path.
-pub(super) async fn draw_person(call: &Call<AdministerInPerson>, id: &str, path: &'static str) -> Answer {
+pub(super) async fn draw_person(call: &Call<InPerson<ReadUsers>>, id: &str, path: &'static str) -> Answer {
     let id: UserId = id.parse().map_err(|_| Problem::not_found())?;
     let policy = call.caller().holder.policy.clone();
-    let lifetime = lifetime(&policy);
+    let by = call.caller().holder.roles.clone();
+    let (lifetime, reads_audit) = (lifetime(&policy), by.permissions.contains(Right::ReadAudit));
+    let shows_refusals = reads_refusals(&by);
     let find = async move |ctx: &Ctx, tx: &mut Tx| {
         let person = directory::find_person(tx, &id).await?;
         let user = tx.user(&id).await?;
         Ok::<_, Problem>(Found {
+            held: tx.held_roles(&person).await?,
+            own_roles: tx.roles().await?,
             person,
             has_password: tx.password(&id).await?.is_some(),
             factors: tx.factors(&id).await?,
@@ -93,8 +144,12 @@ pub(super) async fn draw_person(call: &Call<AdministerInPerson>, id: &str, path:
             sessions: sessions::list(ctx, tx, &id, lifetime).await?,
             tokens: tx.pats_of(&id).await?,
             groups: user.map(|user| user.groups).unwrap_or_default(),
-            events: events::newest(tx, &of_user(&id)).await?,
-            refused: events::newest(tx, &refusals::filters(&id)).await?,
+            events: if reads_audit { events::newest(tx, &of_user(&id)).await? } else { Vec::new() },
+            refused: if shows_refusals {
+                events::newest(tx, &refusals::filters(&id)).await?
+            } else {
+                Vec::new()
+            },
         })
     };
     let found = call.read(find).await?;
@@ -108,7 +163,14 @@ pub(super) async fn draw_person(call: &Call<AdministerInPerson>, id: &str, path:
         id: person.id.to_string(),
         name: person.name(),
         facts: facts(person),
-        is_admin: person.role == Role::Admin,
+        role: (person.role != Role::Member).then(|| title_of(&person.role, &found.own_roles)),
+        given_roles: found.held.given.iter().map(|role| title_of(role, &found.own_roles)).collect(),
+        rights: Rights::of(&by, &found.held),
+        roles: role_choices(&by, &found.own_roles)
+            .into_iter()
+            .chain([RoleChoice::member()])
+            .filter(|choice| choice.id != person.role.as_str())
+            .collect(),
         active: person.active,
         is_self: person.id == own.user,
         from_directory: person.source == Source::Scim,

@@ -7,12 +7,15 @@ use sign_in::sso::oidc::RelyingParty;
 use store::Tx;
 
 use super::super::frame::{Administrator, EmbeddedAnswer, PageFrame, draw};
-use super::view::{PATH, View, sign_in_url};
+use super::{
+    accounts::draw_accounts,
+    view::{PATH, View, sign_in_url},
+};
 use crate::api::{
     Answer, Call,
     settings::oidc_providers::{oidc_found, views::OidcProviderView},
 };
-use gate::permissions::AdministerInPerson;
+use gate::permissions::{InPerson, ManageConnections};
 
 /// The API's path of OpenID Connect connections.
 pub(super) const API: &str = "/api/settings/oidc-providers";
@@ -73,7 +76,7 @@ fn guessed(issuer: &str) -> &'static str {
 }
 
 /// Renders the form for a new connection.
-pub(super) async fn draw_new(call: &Call<AdministerInPerson>) -> Answer {
+pub(super) async fn draw_new(call: &Call<InPerson<ManageConnections>>) -> Answer {
     let administrator = Administrator::load(call).await?;
     let base_url = call.site.pipeline.base_url.trim_end_matches('/');
     let shell = administrator.shell(&call.site, "Add SSO connection", "oidc-new.js", PATH);
@@ -81,7 +84,7 @@ pub(super) async fn draw_new(call: &Call<AdministerInPerson>) -> Answer {
 }
 
 /// Renders a page of a connection.
-pub(super) async fn draw_connection(call: &Call<AdministerInPerson>, id: ProviderId) -> Answer {
+pub(super) async fn draw_connection(call: &Call<InPerson<ManageConnections>>, id: ProviderId) -> Answer {
     let find = async move |_: &Ctx, tx: &mut Tx| oidc_found(tx, &id).await;
     let (provider, tenant) = call.read(find).await?;
     let administrator = Administrator::load(call).await?;
@@ -92,6 +95,7 @@ pub(super) async fn draw_connection(call: &Call<AdministerInPerson>, id: Provide
     let shell = |script| administrator.shell(&call.site, &provider.name, script, PATH).embed(vec![answer]);
     let ours = RelyingParty::of(base_url, &provider.id);
     match View::of(call) {
+        View::Accounts => draw_accounts(call, (&provider.id, issuer), shell("sso-accounts.js")).await,
         View::Settings => draw(&Settings { shell: shell("oidc-settings.js"), id, issuer }),
         View::Setup => {
             let (shell, guessed) = (shell("oidc-setup.js"), guessed(issuer));

@@ -6,9 +6,12 @@ use saml_sp::{ProviderId, ServiceProvider};
 use store::Tx;
 
 use super::super::frame::{Administrator, EmbeddedAnswer, PageFrame, draw};
-use super::view::{PATH, View, sign_in_url};
+use super::{
+    accounts::draw_accounts,
+    view::{PATH, View, sign_in_url},
+};
 use crate::api::{Answer, Call, ProviderView, settings::saml_providers::found};
-use gate::permissions::AdministerInPerson;
+use gate::permissions::{InPerson, ManageConnections};
 
 /// The API's path of SAML connections.
 pub(super) const API: &str = "/api/settings/saml-providers";
@@ -87,14 +90,14 @@ fn guessed(entity_id: &str) -> &'static str {
 }
 
 /// Renders the form for a new connection.
-pub(super) async fn draw_new(call: &Call<AdministerInPerson>) -> Answer {
+pub(super) async fn draw_new(call: &Call<InPerson<ManageConnections>>) -> Answer {
     let administrator = Administrator::load(call).await?;
     let shell = administrator.shell(&call.site, "Add SSO connection", "sso-new.js", PATH);
     draw(&New { shell, ours: ServiceAddresses::stand_in(&call.site.pipeline.base_url) })
 }
 
 /// Renders a page of a connection.
-pub(super) async fn draw_connection(call: &Call<AdministerInPerson>, id: ProviderId) -> Answer {
+pub(super) async fn draw_connection(call: &Call<InPerson<ManageConnections>>, id: ProviderId) -> Answer {
     let find = async move |_: &Ctx, tx: &mut Tx| found(tx, &id).await;
     let (provider, tenant) = call.read(find).await?;
     let administrator = Administrator::load(call).await?;
@@ -105,6 +108,7 @@ pub(super) async fn draw_connection(call: &Call<AdministerInPerson>, id: Provide
     let shell = |script| administrator.shell(&call.site, &provider.name, script, PATH).embed(vec![answer]);
     let ours = ServiceAddresses::of(base_url, &provider.id);
     match View::of(call) {
+        View::Accounts => draw_accounts(call, (&provider.id, entity_id), shell("sso-accounts.js")).await,
         View::Settings => draw(&Settings { shell: shell("sso-settings.js"), id, entity_id }),
         View::Setup => {
             let (shell, guessed) = (shell("sso-setup.js"), guessed(entity_id));

@@ -2,7 +2,7 @@
 
 use super::super::frame::Administrator;
 use crate::api::{Call, query::query};
-use gate::permissions::AdministerInPerson;
+use gate::permissions::{InPerson, ManageConnections};
 
 pub(crate) const PATH: &str = "/settings/sso";
 
@@ -12,22 +12,25 @@ pub(super) enum View {
     Overview,
     /// Instructions for the identity provider's side.
     Setup,
+    /// What its sign-ins do with accounts.
+    Accounts,
     /// Its settings.
     Settings,
 }
 
 impl View {
-    pub(super) fn of(call: &Call<AdministerInPerson>) -> Self {
+    pub(super) fn of(call: &Call<InPerson<ManageConnections>>) -> Self {
         match query(&call.request, "view").as_deref() {
             Some("settings") => Self::Settings,
             Some("setup") => Self::Setup,
+            Some("accounts") => Self::Accounts,
             _ => Self::Overview,
         }
     }
 }
 
 /// Returns the URL of the organization's sign-in page.
-pub(super) fn sign_in_url(call: &Call<AdministerInPerson>, administrator: &Administrator) -> String {
+pub(super) fn sign_in_url(call: &Call<InPerson<ManageConnections>>, administrator: &Administrator) -> String {
     let base_url = call.site.pipeline.base_url.trim_end_matches('/');
     format!("{base_url}/auth/login?tenant={}", administrator.tenant.slug)
 }

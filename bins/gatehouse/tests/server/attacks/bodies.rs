@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use crate::{
-    coverage::{Operation, World, body, nobody, operations, request},
+    operations::{Operation, World, body, nobody, operations, request},
     support::{API, Answer, Browser, Server, on_both},
 };
 

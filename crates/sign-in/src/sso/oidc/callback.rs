@@ -25,8 +25,10 @@ use crate::{
     sso::{
         SsoOutcome, SsoStorage,
         account::{
-            AccountReason, AccountRefusal, FoundAccount, Identification, find_account, pin, tested_user,
+            AccountReason, AccountRefusal, FoundAccount, Identification, create_if_new, find_account, pin,
+            tested_user,
         },
+        accounts::keep_groups,
     },
 };
 
@@ -87,7 +89,7 @@ pub async fn with_oidc_response<S: SsoStorage + OidcStore>(
     device: &Device,
 ) -> Result<Audited<SsoOutcome<Refusal>>, Error> {
     let OidcResponse { provider, request, examined } = response;
-    let ExaminedResponse { mut passed, claims, outcome, logout_hint } = examined;
+    let ExaminedResponse { mut passed, claims, outcome, user_info, logout_hint } = examined;
     let email = match outcome {
         Ok(email) => check_domain(ctx, store, email).await?,
         Err(refusal) => Err(refusal),
@@ -95,8 +97,13 @@ pub async fn with_oidc_response<S: SsoStorage + OidcStore>(
     let (email, mut account) = match (email, &claims) {
         (Ok(email), Some(claims)) => {
             passed.push(Step::Email);
-            let subject = Some(subject_of(claims));
-            let identification = Identification { provider: &provider.id, email: &email, subject };
+            let names = oidc_rp::claim_values(claims, user_info.as_ref(), "name");
+            let identification = Identification {
+                provider: provider.id.clone(),
+                email: email.clone(),
+                subject: Some(subject_of(claims)),
+                display_name: names.into_iter().next(),
+            };
             let account = find_account(ctx, store, identification).await?;
             (Some(email), Ok(account))
         }
@@ -112,8 +119,16 @@ pub async fn with_oidc_response<S: SsoStorage + OidcStore>(
         store.report_connection_test(test, &report).await?;
         return Ok(Audited::without(SsoOutcome::Tested(test.clone()), Unaudited::StepTaken));
     }
+    let (account, mut events) = match account {
+        Ok(found) => {
+            let (found, created) = create_if_new(ctx, store, found).await?;
+            (Ok(found), Vec::from_iter(created))
+        }
+        Err(refusal) => (Err(refusal), Vec::new()),
+    };
     let (account, subject) = match account {
         Ok(FoundAccount::Allowed(account, subject)) => (*account, subject),
+        Ok(FoundAccount::New(_)) => return Err(Error::internal("a new user was not created")),
         Ok(FoundAccount::NetworkBlocked(event, _)) => {
             return Ok(Audited::new(SsoOutcome::NetworkBlocked, event));
         }
@@ -122,10 +137,14 @@ pub async fn with_oidc_response<S: SsoStorage + OidcStore>(
         }
         Err(refusal) => return Ok(refused(&provider, refusal, None)),
     };
-    let pinned = match pin(ctx, store, &provider.id, &account.person, subject).await? {
-        Ok(event) => event,
-        Err(refusal) => return Ok(refused(&provider, refusal.into(), Some(&account.person))),
-    };
+    match pin(ctx, store, &provider.id, &account.person, subject).await? {
+        Ok(event) => events.extend(event),
+        Err(refusal) => return Ok(refused(&provider, refusal.into(), Some(&account.person)).after(events)),
+    }
+    if let Some(claims) = &claims {
+        let named = |name: &str| oidc_rp::claim_values(claims, user_info.as_ref(), name);
+        events.extend(keep_groups(ctx, store, (&provider.id, &account.person.id), named).await?);
+    }
     let at_provider = claims.map(|claims| ProviderSession {
         provider: provider.id,
         subject: *subject_of(&claims).as_bytes(),
@@ -134,7 +153,7 @@ pub async fn with_oidc_response<S: SsoStorage + OidcStore>(
     });
     let continued =
         with_identity_provider(ctx, store, verifiers, account, (at_provider, None), device).await?;
-    Ok(continued.map(|outcome| SsoOutcome::Continued(Box::new(outcome), request.return_to)).with(pinned))
+    Ok(continued.map(|outcome| SsoOutcome::Continued(Box::new(outcome), request.return_to)).after(events))
 }
 
 /// Returns whether the connection is as it was when the answer arrived, apart from keys. It may have been changed or removed

@@ -4,6 +4,7 @@ use audit::{
     Audited, Event,
     events::oidc::{OidcProviderCreated, OidcProviderDeleted, OidcProviderKeyRotated, OidcProviderUpdated},
 };
+use directory::ConnectionAccountStore;
 use kernel::Ctx;
 use oidc_rp::ClientAuth;
 use saml_sp::{
@@ -17,6 +18,7 @@ use super::{
     settings::CheckedOidcChange,
     store::OidcStore,
 };
+use crate::sso::accounts::end_roles;
 
 /// A connection to create.
 pub struct NewOidcProvider {
@@ -190,16 +192,18 @@ pub(super) fn updated(provider: &OidcProvider, changed: &[&'static str]) -> Opti
 }
 
 /// Removes a connection. Sessions started through it continue.
-pub async fn remove<S: OidcStore + ProviderStore>(
+pub async fn remove<S: OidcStore + ProviderStore + ConnectionAccountStore>(
+    ctx: &Ctx,
     store: &mut S,
     id: &ProviderId,
 ) -> Result<Audited<()>, ProviderError> {
     let removed = store.oidc_provider(id).await?.ok_or(ProviderError::NotFound)?;
     // Locks the tenant, so that no sign-in continues with the removed connection.
     store.count_providers().await?;
+    let ended = end_roles(ctx, store, id).await?;
     store.delete_oidc_provider(id).await?;
     let event = Event::new(id.as_str(), &OidcProviderDeleted { issuer: removed.metadata.issuer });
-    Ok(Audited::new((), event))
+    Ok(Audited::new((), event).with(ended))
 }
 
 /// Adds a next key. Our key set lists both; the active one still signs.

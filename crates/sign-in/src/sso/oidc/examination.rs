@@ -31,6 +31,8 @@ pub struct ExaminedResponse {
     pub claims: Option<Claims>,
     /// The email address of the user who signs in, or the reason for refusing the answer.
     pub outcome: Result<Email, Refusal>,
+    /// The response of the UserInfo endpoint, where the connection uses it.
+    pub user_info: Option<UserInfo>,
     /// See [`OidcProvider::seal_logout_hint`].
     pub logout_hint: Option<String>,
 }
@@ -43,7 +45,7 @@ impl ExaminedResponse {
 
     /// Reports the outcome after these checks.
     pub fn new(passed: Vec<Step>, claims: Option<Claims>, outcome: Result<Email, Refusal>) -> Self {
-        Self { passed, claims, outcome, logout_hint: None }
+        Self { passed, claims, outcome, user_info: None, logout_hint: None }
     }
 }
 
@@ -130,7 +132,7 @@ impl TokenCheck<'_> {
         let (name, is_trusted) = (&*provider.settings.email_claim, provider.settings.trust_email_claim);
         let domains = provider.email_domains.iter().map(saml_sp::EmailDomain::as_str);
         let outcome = read_email(claims, user_info.as_ref(), EmailClaim { name, is_trusted }, domains);
-        ExaminedResponse::new(passed, shown, outcome)
+        ExaminedResponse { user_info, ..ExaminedResponse::new(passed, shown, outcome) }
     }
 }
 

@@ -244,6 +244,7 @@ impl UserStore for Tx {
         self.end_access(&user.id, at).await?;
         self.forget_credentials(&user.id, at).await?;
         self.unpin_subjects(&user.id).await?;
+        self.forget_claimed_groups(&user.id).await?;
         let memberships = group_members::table
             .filter(group_members::tenant_id.eq(self.tenant.as_str()))
             .filter(group_members::user_id.eq(user.id.as_str()));

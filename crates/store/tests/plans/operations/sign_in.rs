@@ -122,7 +122,7 @@ pub(super) async fn run(ctx: &Ctx, tx: &mut Tx) -> StoreResult<()> {
     let person = tx.person(id).await?.unwrap();
     assert_eq!(tx.person_with_tenant(id).await?.map(|(person, _)| person), Some(person.clone()));
     tx.administrators(Lifetime { idle_minutes: 60, absolute_days: 30 }, ctx.now).await?;
-    let link = Link::new([4; 32], LinkKind::Reset, &person, ctx.now);
+    let link = Link::new([4; 32], LinkKind::Reset, &person, &tx.held_roles(&person).await?, ctx.now);
     tx.replace_links(&link).await?;
     assert_eq!(tx.link(&[4; 32]).await?, Some(link));
     assert!(tx.take_link(&[4; 32]).await?);

@@ -9,7 +9,7 @@ use crate::api::{Answer, Call, attestation::asked_today};
 use gate::{
     body::{Json, answer},
     errors::Problem,
-    permissions::{Administer, Permission},
+    permissions::{ManagePolicies, Permission},
 };
 
 /// Passkeys per query.
@@ -27,7 +27,7 @@ const AT_ONCE: i64 = 1_000;
     )
 )]
 #[post("/api/settings/attestation-policy/impact")]
-pub(crate) async fn attestation_policy_impact(call: Call<Administer>, body: Json<Policy>) -> Answer {
+pub(crate) async fn attestation_policy_impact(call: Call<ManagePolicies>, body: Json<Policy>) -> Answer {
     Ok(answer(&impact_of(&call, &body.0).await?))
 }
 

@@ -16,7 +16,7 @@ use crate::api::{Answer, Call};
 use gate::{
     body::{Json, answer},
     errors::Problem,
-    permissions::{Administer, ReadSettings},
+    permissions::{ManagePolicies, ReadSettings},
     step_up::{AttestationPolicyChange, StepUp},
 };
 
@@ -65,7 +65,7 @@ pub(crate) async fn get_attestation_policy(call: Call<ReadSettings>) -> Answer {
 )]
 #[put("/api/settings/attestation-policy")]
 pub(crate) async fn put_attestation_policy(
-    call: Call<Administer>,
+    call: Call<ManagePolicies>,
     proof: StepUp<AttestationPolicyChange>,
     body: Json<Policy>,
 ) -> Answer {

@@ -8,7 +8,7 @@ use store::Tx;
 use utoipa::{IntoParams, ToSchema};
 
 use crate::api::{Answer, Call, query::query};
-use gate::{body::answer, errors::Problem, permissions::Administer};
+use gate::{body::answer, errors::Problem, permissions::ReadAudit};
 
 /// Default and maximum number of days.
 const USUAL: i64 = 30;
@@ -43,7 +43,7 @@ struct Activity {
     )
 )]
 #[get("/api/settings/audit-log/activity")]
-pub(crate) async fn get_audit_activity(call: Call<Administer>) -> Answer {
+pub(crate) async fn get_audit_activity(call: Call<ReadAudit>) -> Answer {
     let malformed = || Problem::invalid_request(format!("days: write a number from 1 to {LONGEST}"));
     let days = match query(&call.request, "days").filter(|value| !value.is_empty()) {
         None => USUAL,

@@ -20,7 +20,7 @@ use crate::api::{Answer, Call, Site, query::query};
 use gate::{
     access::{Access, Gate, record},
     errors::Problem,
-    permissions::Administer,
+    permissions::ReadAudit,
 };
 
 /// Maximum entries per export.
@@ -67,7 +67,7 @@ fn respond(writer: ExportWriter, now: Timestamp, is_truncated: bool) -> HttpResp
 struct RunningExport {
     export: Export,
     /// The exporting caller, checked again before a chunk if the last check is older than [`RECHECK`].
-    access: Access<Administer>,
+    access: Access<ReadAudit>,
     checked: Timestamp,
     writer: ExportWriter,
     /// Bytes not yet sent.
@@ -157,7 +157,7 @@ fn record_end(site: &Site, gate: web::Data<Gate>, ctx: Ctx, ended: oneshot::Rece
     )
 )]
 #[get("/api/settings/audit-log/export")]
-pub(crate) async fn export_audit_log(call: Call<Administer>) -> Answer {
+pub(crate) async fn export_audit_log(call: Call<ReadAudit>) -> Answer {
     let (filter, filters) = filter(&call.request)?;
     let said = |name| query(&call.request, name);
     let writer = ExportWriter::read(said("format").as_deref(), said("proofs").as_deref())?;

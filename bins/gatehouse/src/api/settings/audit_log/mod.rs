@@ -16,7 +16,7 @@ use gate::{
     body::answer,
     errors::Problem,
     paging::{Page, PageQuery},
-    permissions::{Administer, Permission},
+    permissions::{Permission, ReadAudit},
 };
 
 /// Reads the filter and its parameters' names from the query.
@@ -55,7 +55,7 @@ struct OrderQuery {
     )
 )]
 #[get("/api/settings/audit-log")]
-pub(crate) async fn get_audit_log(call: Call<Administer>, page: Page) -> Answer {
+pub(crate) async fn get_audit_log(call: Call<ReadAudit>, page: Page) -> Answer {
     let (filter, _) = filter(&call.request)?;
     let cursor = page.opened(&call.site.pipeline.keys, call.tenant())?;
     let search = Search::new(filter, order(&call.request)?, cursor)?;

@@ -13,10 +13,10 @@ use store::Tx;
 use utoipa::IntoParams;
 
 use crate::api::{Answer, Call, query::query};
-use gate::{body::answer, errors::Problem, permissions::Administer};
+use gate::{body::answer, errors::Problem, permissions::ReadAudit};
 
 /// Returns the keys that verify the checkpoints of the caller's tenant.
-fn keys(call: &Call<Administer>) -> Vec<CheckpointKey> {
+fn keys(call: &Call<ReadAudit>) -> Vec<CheckpointKey> {
     call.site.pipeline.keys.checkpoints().of(call.tenant().as_str())
 }
 
@@ -36,7 +36,7 @@ fn keys(call: &Call<Administer>) -> Vec<CheckpointKey> {
     )
 )]
 #[get("/api/settings/audit-log/checkpoint")]
-pub(crate) async fn get_audit_checkpoint(call: Call<Administer>) -> Answer {
+pub(crate) async fn get_audit_checkpoint(call: Call<ReadAudit>) -> Answer {
     let keys = keys(&call);
     let look = async move |_: &Ctx, tx: &mut Tx| newest_checkpoint(tx, &keys).await;
     let checkpoint = call.read(look).await?;
@@ -64,7 +64,7 @@ pub(crate) async fn get_audit_checkpoint(call: Call<Administer>) -> Answer {
     )
 )]
 #[get("/api/settings/audit-log/{id}/proof")]
-pub(crate) async fn get_audit_proof(call: Call<Administer>) -> Answer {
+pub(crate) async fn get_audit_proof(call: Call<ReadAudit>) -> Answer {
     let (id, keys): (String, _) = (call.id()?, keys(&call));
     let prove = async move |_: &Ctx, tx: &mut Tx| prove_inclusion(tx, &keys, id).await;
     Ok(answer(&call.read(prove).await?))
@@ -94,7 +94,7 @@ struct ConsistencyQuery {
     )
 )]
 #[get("/api/settings/audit-log/consistency")]
-pub(crate) async fn get_audit_consistency(call: Call<Administer>) -> Answer {
+pub(crate) async fn get_audit_consistency(call: Call<ReadAudit>) -> Answer {
     let size = |name: &str| match query(&call.request, name).filter(|value| !value.is_empty()) {
         None => Ok(None),
         Some(value) => value.parse::<u64>().map(Some).map_err(|_| {

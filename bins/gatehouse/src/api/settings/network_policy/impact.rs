@@ -10,7 +10,7 @@ use crate::api::{Answer, Call};
 use gate::{
     access::lifetime,
     body::{Json, answer},
-    permissions::Administer,
+    permissions::ManagePolicies,
 };
 
 /// Only credentials used within this time are examined, in milliseconds.
@@ -29,7 +29,7 @@ const RECENT: i64 = 30 * 24 * 60 * 60_000;
     )
 )]
 #[post("/api/settings/network-policy/impact")]
-pub(crate) async fn network_policy_impact(call: Call<Administer>, body: Json<DraftPolicy>) -> Answer {
+pub(crate) async fn network_policy_impact(call: Call<ManagePolicies>, body: Json<DraftPolicy>) -> Answer {
     let policy = body.0.policy()?;
     let find = async |ctx: &Ctx, tx: &mut Tx| {
         let lifetime = lifetime(&tx.sign_in_policy().await?);

@@ -4,6 +4,7 @@ pub(crate) mod impact;
 pub(crate) mod rules;
 
 use actix_web::{HttpRequest, get, post, put};
+use directory::Permission;
 use kernel::Ctx;
 use netpolicy::{
     AddressTest, Editor, Enforcement, Mode, NetworkPolicyStore, Rule, Settings, TestedAddresses,
@@ -17,7 +18,7 @@ use crate::api::{Answer, Call, openapi::values, query::query};
 use gate::{
     body::{Json, answer},
     errors::Problem,
-    permissions::{Administer, ReadSettings},
+    permissions::{ManagePolicies, ReadSettings},
     step_up::{NetworkPolicyChange, StepUp},
 };
 
@@ -83,7 +84,7 @@ pub(crate) fn by(ctx: &Ctx, request: &HttpRequest, said: &[String]) -> Result<Ed
 )]
 #[get("/api/settings/network-policy")]
 pub(crate) async fn get_network_policy(call: Call<ReadSettings>) -> Answer {
-    let admin = call.caller().is_administrator();
+    let admin = call.caller().roles().permissions.contains(Permission::ManagePolicies);
     let find = async move |_: &Ctx, tx: &mut Tx| {
         let (settings, rules) = tx.network_policy().await?;
         Ok::<_, Problem>((settings, Some(rules).filter(|_| admin)))
@@ -110,7 +111,7 @@ pub(crate) async fn get_network_policy(call: Call<ReadSettings>) -> Answer {
 )]
 #[put("/api/settings/network-policy")]
 pub(crate) async fn put_network_policy(
-    call: Call<Administer>,
+    call: Call<ManagePolicies>,
     proof: StepUp<NetworkPolicyChange>,
     body: Json<PolicyBody>,
 ) -> Answer {
@@ -141,5 +142,9 @@ pub(crate) async fn put_network_policy(
 #[post("/api/settings/network-policy/test")]
 pub(crate) async fn test_network_policy(call: Call<ReadSettings>, body: Json<AddressTest>) -> Answer {
     let (settings, rules) = call.read(async |_: &Ctx, tx: &mut Tx| tx.network_policy().await).await?;
-    Ok(answer(&body.0.run(settings, &rules, call.caller().is_administrator())?))
+    Ok(answer(&body.0.run(
+        settings,
+        &rules,
+        call.caller().roles().permissions.contains(Permission::ManagePolicies),
+    )?))
 }

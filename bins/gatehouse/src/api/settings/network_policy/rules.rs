@@ -16,7 +16,7 @@ use crate::api::{Answer, Call, me::factors::Deleted, openapi::values};
 use gate::{
     body::{Json, answer},
     errors::Problem,
-    permissions::Administer,
+    permissions::ManagePolicies,
     step_up::{NetworkPolicyChange, StepUp},
 };
 
@@ -73,7 +73,7 @@ struct LabelBody {
 )]
 #[post("/api/settings/network-policy/rules")]
 pub(crate) async fn add_network_rule(
-    call: Call<Administer>,
+    call: Call<ManagePolicies>,
     proof: StepUp<NetworkPolicyChange>,
     body: Json<RuleBody>,
 ) -> Answer {
@@ -102,7 +102,7 @@ pub(crate) async fn add_network_rule(
 )]
 #[post("/api/settings/network-policy/rules/batch")]
 pub(crate) async fn add_network_rules(
-    call: Call<Administer>,
+    call: Call<ManagePolicies>,
     proof: StepUp<NetworkPolicyChange>,
     body: Json<RulesBody>,
 ) -> Answer {
@@ -138,7 +138,7 @@ pub(crate) async fn add_network_rules(
 )]
 #[patch("/api/settings/network-policy/rules/{id}")]
 pub(crate) async fn rename_network_rule(
-    call: Call<Administer>,
+    call: Call<ManagePolicies>,
     proof: StepUp<NetworkPolicyChange>,
     body: Json<LabelBody>,
 ) -> Answer {
@@ -176,7 +176,7 @@ pub(crate) async fn rename_network_rule(
 )]
 #[delete("/api/settings/network-policy/rules/{id}")]
 pub(crate) async fn remove_network_rule(
-    call: Call<Administer>,
+    call: Call<ManagePolicies>,
     proof: StepUp<NetworkPolicyChange>,
 ) -> Answer {
     let by = by(call.ctx(), &call.request, &[])?;

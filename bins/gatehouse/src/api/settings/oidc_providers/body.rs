@@ -14,7 +14,10 @@ use crate::{
     api::{Call, openapi::values, settings::webhooks::some},
     oidc_client,
 };
-use gate::{errors::Problem, permissions::AdministerInPerson};
+use gate::{
+    errors::Problem,
+    permissions::{InPerson, ManageConnections},
+};
 
 /// Maximum length of a client secret in characters.
 const MAX_SECRET: usize = 1024;
@@ -128,7 +131,10 @@ impl OidcProviderBody {
 }
 
 /// Reads the provider's metadata and keys, outside of any transaction.
-pub(crate) async fn discover(call: &Call<AdministerInPerson>, issuer: &str) -> Result<Discovered, Problem> {
+pub(crate) async fn discover(
+    call: &Call<InPerson<ManageConnections>>,
+    issuer: &str,
+) -> Result<Discovered, Problem> {
     let client = &call.site.webhooks.client;
     let problem = |problem: String| Problem::invalid_request(format!("issuer: {problem}"));
     oidc_client::check_issuer(client, issuer).map_err(problem)?;
@@ -138,7 +144,7 @@ pub(crate) async fn discover(call: &Call<AdministerInPerson>, issuer: &str) -> R
 
 /// Encrypts a client secret.
 pub(crate) fn seal(
-    call: &Call<AdministerInPerson>,
+    call: &Call<InPerson<ManageConnections>>,
     id: &ProviderId,
     secret: Option<Secret<String>>,
 ) -> Result<Option<SealedSecret>, Problem> {
@@ -150,7 +156,7 @@ pub(crate) fn seal(
 
 /// Returns whether this is the stored client secret, so that sending it again changes nothing.
 pub(crate) fn is_stored(
-    call: &Call<AdministerInPerson>,
+    call: &Call<InPerson<ManageConnections>>,
     provider: &OidcProvider,
     secret: &Secret<String>,
 ) -> bool {

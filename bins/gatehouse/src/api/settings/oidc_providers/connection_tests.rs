@@ -20,7 +20,7 @@ use crate::api::{Answer, Call, oidc::relying_party, openapi::values};
 use gate::{
     body::answer,
     errors::Problem,
-    permissions::{Administer, AdministerInPerson},
+    permissions::{InPerson, ManageConnections},
 };
 
 /// A connection test, waiting for a response.
@@ -127,7 +127,7 @@ impl TestView {
     )
 )]
 #[post("/api/settings/oidc-providers/{id}/test")]
-pub(crate) async fn test_oidc_provider(call: Call<AdministerInPerson>) -> Answer {
+pub(crate) async fn test_oidc_provider(call: Call<InPerson<ManageConnections>>) -> Answer {
     let id: ProviderId = call.id()?;
     let wanted = id.clone();
     let there = call.read(async move |_: &Ctx, tx: &mut Tx| tx.oidc_provider(&wanted).await).await?;
@@ -159,7 +159,7 @@ pub(crate) async fn test_oidc_provider(call: Call<AdministerInPerson>) -> Answer
     )
 )]
 #[get("/api/settings/oidc-providers/{id}/tests/{tryId}")]
-pub(crate) async fn get_oidc_test(call: Call<Administer>, ids: web::Path<(String, String)>) -> Answer {
+pub(crate) async fn get_oidc_test(call: Call<ManageConnections>, ids: web::Path<(String, String)>) -> Answer {
     let id: ProviderId = ids.0.parse().map_err(|_| Problem::not_found())?;
     let test: ConnectionTestId = ids.1.parse().map_err(|_| Problem::not_found())?;
     let find = async move |_: &Ctx, tx: &mut Tx| {

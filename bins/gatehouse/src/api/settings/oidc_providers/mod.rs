@@ -29,7 +29,7 @@ use crate::api::{Answer, Call, me::factors::Deleted, oidc::relying_party};
 use gate::{
     body::{Json, answer},
     errors::Problem,
-    permissions::{Administer, AdministerInPerson, Permission},
+    permissions::{InPerson, ManageConnections, Permission},
     step_up::{SsoProviderChange, StepUp},
 };
 
@@ -65,7 +65,7 @@ fn provider_answer<P: Permission>(
     responses((status = 200, description = "All OpenID Connect connections of the tenant.", body = OidcProviderList))
 )]
 #[get("/api/settings/oidc-providers")]
-pub(crate) async fn list_oidc_providers(call: Call<Administer>) -> Answer {
+pub(crate) async fn list_oidc_providers(call: Call<ManageConnections>) -> Answer {
     Ok(answer(&oidc_provider_list(&call).await?))
 }
 
@@ -82,7 +82,7 @@ pub(crate) async fn oidc_provider_list<P: Permission>(call: &Call<P>) -> Result<
 }
 
 /// Generates a key for an SSO connection, outside of the request threads.
-async fn new_key(call: &Call<AdministerInPerson>, id: &ProviderId) -> Result<SealedKey, Problem> {
+async fn new_key(call: &Call<InPerson<ManageConnections>>, id: &ProviderId) -> Result<SealedKey, Problem> {
     let (seal, url) = (call.site.pipeline.keys.saml(), relying_party(&call.site, id).redirect_uri);
     let (id, now) = (id.clone(), call.ctx().now);
     let work = move || SealedKey::generate(&seal, &id, &url, now);
@@ -105,7 +105,7 @@ async fn new_key(call: &Call<AdministerInPerson>, id: &ProviderId) -> Result<Sea
 )]
 #[post("/api/settings/oidc-providers")]
 pub(crate) async fn create_oidc_provider(
-    call: Call<AdministerInPerson>,
+    call: Call<InPerson<ManageConnections>>,
     proof: StepUp<SsoProviderChange>,
     body: Json<OidcProviderBody>,
 ) -> Answer {
@@ -134,7 +134,7 @@ pub(crate) async fn create_oidc_provider(
     responses((status = 200, description = "The SSO connection.", body = OidcProviderView))
 )]
 #[get("/api/settings/oidc-providers/{id}")]
-pub(crate) async fn get_oidc_provider(call: Call<Administer>) -> Answer {
+pub(crate) async fn get_oidc_provider(call: Call<ManageConnections>) -> Answer {
     let id = call.id()?;
     let find = async move |_: &Ctx, tx: &mut Tx| oidc_found(tx, &id).await;
     Ok(provider_answer(&call, &call.read(find).await?))
@@ -157,7 +157,7 @@ pub(crate) async fn get_oidc_provider(call: Call<Administer>) -> Answer {
 )]
 #[put("/api/settings/oidc-providers/{id}")]
 pub(crate) async fn put_oidc_provider(
-    call: Call<AdministerInPerson>,
+    call: Call<InPerson<ManageConnections>>,
     proof: StepUp<SsoProviderChange>,
     body: Json<OidcProviderBody>,
 ) -> Answer {
@@ -199,7 +199,7 @@ pub(crate) async fn put_oidc_provider(
 )]
 #[delete("/api/settings/oidc-providers/{id}")]
 pub(crate) async fn delete_oidc_provider(
-    call: Call<AdministerInPerson>,
+    call: Call<InPerson<ManageConnections>>,
     proof: StepUp<SsoProviderChange>,
 ) -> Answer {
     let (id, site) = (call.id()?, call.site.clone());
@@ -208,7 +208,7 @@ pub(crate) async fn delete_oidc_provider(
         // Lock the connection before the tenant, as all changes do.
         tx.oidc_provider(&id).await?;
         let lockout = Lockout::before(tx, site.auth.passkeys_work(), ctx.now).await?;
-        let removed = oidc::remove(tx, &id).await?;
+        let removed = oidc::remove(ctx, tx, &id).await?;
         lockout.after(tx, ctx.now).await?;
         Ok::<_, Problem>(removed.with(spending.events()?))
     };

@@ -15,7 +15,10 @@ use crate::{
     api::{Answer, Call},
     oidc_client,
 };
-use gate::{errors::Problem, permissions::AdministerInPerson};
+use gate::{
+    errors::Problem,
+    permissions::{InPerson, ManageConnections},
+};
 
 /// Refresh metadata and keys of an OpenID provider
 ///
@@ -29,7 +32,7 @@ use gate::{errors::Problem, permissions::AdministerInPerson};
     )
 )]
 #[post("/api/settings/oidc-providers/{id}/refresh")]
-pub(crate) async fn refresh_oidc_provider(call: Call<AdministerInPerson>) -> Answer {
+pub(crate) async fn refresh_oidc_provider(call: Call<InPerson<ManageConnections>>) -> Answer {
     let id: ProviderId = call.id()?;
     let wanted = id.clone();
     let found = call.read(async move |_: &Ctx, tx: &mut Tx| tx.oidc_provider(&wanted).await).await?;

@@ -13,7 +13,7 @@ use super::{new_key, provider_answer, views::OidcProviderView};
 use crate::api::{Answer, Call};
 use gate::{
     errors::Problem,
-    permissions::AdministerInPerson,
+    permissions::{InPerson, ManageConnections},
     step_up::{SsoProviderChange, StepUp},
 };
 
@@ -31,7 +31,7 @@ use gate::{
 )]
 #[post("/api/settings/oidc-providers/{id}/rotate-key")]
 pub(crate) async fn rotate_oidc_key(
-    call: Call<AdministerInPerson>,
+    call: Call<InPerson<ManageConnections>>,
     proof: StepUp<SsoProviderChange>,
 ) -> Answer {
     let id: ProviderId = call.id()?;
@@ -64,7 +64,7 @@ pub(crate) async fn rotate_oidc_key(
 )]
 #[post("/api/settings/oidc-providers/{id}/rotate-key/complete")]
 pub(crate) async fn complete_oidc_key_rotation(
-    call: Call<AdministerInPerson>,
+    call: Call<InPerson<ManageConnections>>,
     proof: StepUp<SsoProviderChange>,
 ) -> Answer {
     let id = call.id()?;

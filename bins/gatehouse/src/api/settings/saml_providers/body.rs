@@ -14,7 +14,10 @@ use crate::{
     api::{openapi::values, saml::service_of},
     metadata,
 };
-use gate::{errors::Problem, permissions::AdministerInPerson};
+use gate::{
+    errors::Problem,
+    permissions::{InPerson, ManageConnections},
+};
 
 /// Settings of an SSO connection. The identity provider is given by `metadataXml`, by `metadataUrl`, or by `entityId`, `ssoUrl` and
 /// `certificates`.
@@ -96,7 +99,7 @@ impl ProviderBody {
 
 /// Checks the identity provider's side. Fetches a metadata URL outside of any transaction.
 pub(crate) async fn known(
-    call: &Call<AdministerInPerson>,
+    call: &Call<InPerson<ManageConnections>>,
     given: MetadataSource,
 ) -> Result<ResolvedMetadata, Problem> {
     let other = match given {
@@ -114,7 +117,10 @@ pub(crate) async fn known(
 }
 
 /// Generates a key for an SSO connection, outside of the request threads.
-pub(crate) async fn new_key(call: &Call<AdministerInPerson>, id: &ProviderId) -> Result<SealedKey, Problem> {
+pub(crate) async fn new_key(
+    call: &Call<InPerson<ManageConnections>>,
+    id: &ProviderId,
+) -> Result<SealedKey, Problem> {
     let (seal, entity_id) = (call.site.pipeline.keys.saml(), service_of(&call.site, id).entity_id);
     let (id, now) = (id.clone(), call.ctx().now);
     let work = move || SealedKey::generate(&seal, &id, &entity_id, now);

@@ -17,7 +17,7 @@ use crate::api::{Answer, Call};
 use gate::{
     body::answer,
     errors::Problem,
-    permissions::{Administer, AdministerInPerson},
+    permissions::{InPerson, ManageConnections},
 };
 
 /// A connection test, waiting for a response.
@@ -100,7 +100,7 @@ impl TestView {
     )
 )]
 #[post("/api/settings/saml-providers/{id}/test")]
-pub(crate) async fn test_saml_provider(call: Call<AdministerInPerson>) -> Answer {
+pub(crate) async fn test_saml_provider(call: Call<InPerson<ManageConnections>>) -> Answer {
     let id: ProviderId = call.id()?;
     let wanted = id.clone();
     let there = call.read(async move |_: &Ctx, tx: &mut Tx| tx.provider(&wanted).await).await?;
@@ -132,7 +132,7 @@ pub(crate) async fn test_saml_provider(call: Call<AdministerInPerson>) -> Answer
     )
 )]
 #[get("/api/settings/saml-providers/{id}/tests/{tryId}")]
-pub(crate) async fn get_saml_test(call: Call<Administer>, ids: web::Path<(String, String)>) -> Answer {
+pub(crate) async fn get_saml_test(call: Call<ManageConnections>, ids: web::Path<(String, String)>) -> Answer {
     let provider: ProviderId = ids.0.parse().map_err(|_| Problem::not_found())?;
     let id: ConnectionTestId = ids.1.parse().map_err(|_| Problem::not_found())?;
     let found = call.read(async move |_: &Ctx, tx: &mut Tx| tx.connection_test(&id).await).await?;

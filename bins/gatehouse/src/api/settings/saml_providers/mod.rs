@@ -25,7 +25,7 @@ use crate::api::{Answer, Call, me::factors::Deleted};
 use gate::{
     body::{Json, answer},
     errors::Problem,
-    permissions::{Administer, AdministerInPerson, Permission},
+    permissions::{InPerson, ManageConnections, Permission},
     step_up::{SsoProviderChange, StepUp},
 };
 
@@ -61,7 +61,7 @@ fn provider_answer<P: Permission>(
     responses((status = 200, description = "All SSO connections of the tenant.", body = SamlProviderList))
 )]
 #[get("/api/settings/saml-providers")]
-pub(crate) async fn list_saml_providers(call: Call<Administer>) -> Answer {
+pub(crate) async fn list_saml_providers(call: Call<ManageConnections>) -> Answer {
     Ok(answer(&provider_list(&call).await?))
 }
 
@@ -92,7 +92,7 @@ pub(crate) async fn provider_list<P: Permission>(call: &Call<P>) -> Result<SamlP
 )]
 #[post("/api/settings/saml-providers")]
 pub(crate) async fn create_saml_provider(
-    call: Call<AdministerInPerson>,
+    call: Call<InPerson<ManageConnections>>,
     proof: StepUp<SsoProviderChange>,
     body: Json<ProviderBody>,
 ) -> Answer {
@@ -120,7 +120,7 @@ pub(crate) async fn create_saml_provider(
     responses((status = 200, description = "The SSO connection.", body = ProviderView))
 )]
 #[get("/api/settings/saml-providers/{id}")]
-pub(crate) async fn get_saml_provider(call: Call<Administer>) -> Answer {
+pub(crate) async fn get_saml_provider(call: Call<ManageConnections>) -> Answer {
     let id = call.id()?;
     Ok(provider_answer(&call, &call.read(async move |_: &Ctx, tx: &mut Tx| found(tx, &id).await).await?))
 }
@@ -142,7 +142,7 @@ pub(crate) async fn get_saml_provider(call: Call<Administer>) -> Answer {
 )]
 #[put("/api/settings/saml-providers/{id}")]
 pub(crate) async fn put_saml_provider(
-    call: Call<AdministerInPerson>,
+    call: Call<InPerson<ManageConnections>>,
     proof: StepUp<SsoProviderChange>,
     body: Json<ProviderBody>,
 ) -> Answer {
@@ -185,7 +185,7 @@ pub(crate) async fn put_saml_provider(
 )]
 #[delete("/api/settings/saml-providers/{id}")]
 pub(crate) async fn delete_saml_provider(
-    call: Call<AdministerInPerson>,
+    call: Call<InPerson<ManageConnections>>,
     proof: StepUp<SsoProviderChange>,
 ) -> Answer {
     let (id, site) = (call.id()?, call.site.clone());
@@ -194,7 +194,7 @@ pub(crate) async fn delete_saml_provider(
         // Lock the connection before the tenant, as a sign-in does.
         tx.provider(&id).await?;
         let lockout = Lockout::before(tx, site.auth.passkeys_work(), ctx.now).await?;
-        let removed = sso::remove(tx, &id).await?;
+        let removed = sso::remove(ctx, tx, &id).await?;
         lockout.after(tx, ctx.now).await?;
         Ok::<_, Problem>(removed.with(spending.events()?))
     };

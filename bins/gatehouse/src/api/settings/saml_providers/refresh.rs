@@ -14,7 +14,7 @@ use crate::{
 };
 use gate::{
     errors::{Code, Problem},
-    permissions::AdministerInPerson,
+    permissions::{InPerson, ManageConnections},
 };
 
 /// Refresh SAML metadata
@@ -31,7 +31,7 @@ use gate::{
     )
 )]
 #[post("/api/settings/saml-providers/{id}/refresh")]
-pub(crate) async fn refresh_saml_provider(call: Call<AdministerInPerson>) -> Answer {
+pub(crate) async fn refresh_saml_provider(call: Call<InPerson<ManageConnections>>) -> Answer {
     let id: ProviderId = call.id()?;
     let wanted = id.clone();
     let found = call.read(async move |_: &Ctx, tx: &mut Tx| tx.provider(&wanted).await).await?;

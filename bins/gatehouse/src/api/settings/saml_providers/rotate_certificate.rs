@@ -10,7 +10,7 @@ use super::{body::new_key, provider_answer, views::ProviderView};
 use crate::api::{Answer, Call};
 use gate::{
     errors::Problem,
-    permissions::AdministerInPerson,
+    permissions::{InPerson, ManageConnections},
     step_up::{SsoProviderChange, StepUp},
 };
 
@@ -29,7 +29,7 @@ use gate::{
 )]
 #[post("/api/settings/saml-providers/{id}/rotate-certificate")]
 pub(crate) async fn rotate_saml_certificate(
-    call: Call<AdministerInPerson>,
+    call: Call<InPerson<ManageConnections>>,
     proof: StepUp<SsoProviderChange>,
 ) -> Answer {
     let id: ProviderId = call.id()?;
@@ -63,7 +63,7 @@ pub(crate) async fn rotate_saml_certificate(
 )]
 #[post("/api/settings/saml-providers/{id}/rotate-certificate/complete")]
 pub(crate) async fn complete_saml_rotation(
-    call: Call<AdministerInPerson>,
+    call: Call<InPerson<ManageConnections>>,
     proof: StepUp<SsoProviderChange>,
 ) -> Answer {
     let id = call.id()?;

@@ -11,7 +11,7 @@ use gate::{
     access::lifetime,
     body::{Json, answer},
     errors::Problem,
-    permissions::Administer,
+    permissions::ManagePolicies,
 };
 
 /// Users per query.
@@ -30,7 +30,7 @@ const AT_ONCE: i64 = 1_000;
     )
 )]
 #[post("/api/settings/sign-in-policy/impact")]
-pub(crate) async fn sign_in_policy_impact(call: Call<Administer>, body: Json<SignInPolicy>) -> Answer {
+pub(crate) async fn sign_in_policy_impact(call: Call<ManagePolicies>, body: Json<SignInPolicy>) -> Answer {
     let draft = body.0;
     check_policy(&draft).map_err(Problem::invalid_request)?;
     let (wanted, work) = (draft.clone(), call.site.auth.passkeys_work());

@@ -12,7 +12,7 @@ use crate::api::{Answer, Call};
 use gate::{
     body::{Json, answer},
     errors::Problem,
-    permissions::{Administer, AdministerInPerson},
+    permissions::{InPerson, ManagePolicies},
     step_up::{SignInPolicyChange, StepUp},
 };
 
@@ -22,7 +22,7 @@ use gate::{
     responses((status = 200, description = "The policy.", body = SignInPolicy))
 )]
 #[get("/api/settings/sign-in-policy")]
-pub(crate) async fn get_sign_in_policy(call: Call<Administer>) -> Answer {
+pub(crate) async fn get_sign_in_policy(call: Call<ManagePolicies>) -> Answer {
     let policy = call.read(async |_: &Ctx, tx: &mut Tx| tx.sign_in_policy().await).await?;
     Ok(answer(&policy))
 }
@@ -44,7 +44,7 @@ pub(crate) async fn get_sign_in_policy(call: Call<Administer>) -> Answer {
 )]
 #[put("/api/settings/sign-in-policy")]
 pub(crate) async fn put_sign_in_policy(
-    call: Call<AdministerInPerson>,
+    call: Call<InPerson<ManagePolicies>>,
     proof: StepUp<SignInPolicyChange>,
     body: Json<SignInPolicy>,
 ) -> Answer {

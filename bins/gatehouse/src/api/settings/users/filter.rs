@@ -20,7 +20,7 @@ const MAX_TEXT: usize = 200;
 pub(super) struct UserFilter {
     /// Text in the user name, the display name or an email address, at most 200 characters. Case is ignored.
     q: Option<String>,
-    /// `ADMIN` or `MEMBER`.
+    /// The assigned role: the name of a built-in one, or `role_…`.
     #[param(value_type = Option<values::UserRole>, inline)]
     role: Option<String>,
     /// Whether the user may sign in.
@@ -47,7 +47,7 @@ pub(crate) fn read(request: &HttpRequest) -> Result<PeopleQuery, Problem> {
     }
     Ok(PeopleQuery {
         text,
-        role: one::<Role>(request, "role", "write ADMIN or MEMBER")?,
+        role: one::<Role>(request, "role", "write the name of a built-in role or the ID of another")?,
         active: one(request, "active", "write true or false")?,
         has_factor: one(request, "factor", "write true or false")?,
         source: one::<Source>(request, "source", "write INVITED or SCIM")?,

@@ -9,8 +9,8 @@ use futures_util::{StreamExt, stream};
 use gate::{
     body::{Json, answer},
     errors::Problem,
-    permissions::Administer,
-    step_up::{ConsumedStepUp, OptionalStepUp, UserAdminChange},
+    permissions::ManageUsers,
+    step_up::{OptionalStepUp, UserAdminChange},
 };
 use kernel::{Ctx, Email};
 use serde::{Deserialize, Serialize};
@@ -20,7 +20,7 @@ use tokens::RawToken;
 use tokio::time::{Instant, timeout_at};
 use utoipa::ToSchema;
 
-use super::{in_person, may_receive_links};
+use super::{consume_for_role, may_receive_links, require_for_role};
 use crate::{
     api::{Answer, Call, openapi::values},
     people::deliver,
@@ -44,7 +44,7 @@ struct InvitationsBody {
     /// The addresses. Repeated ones count once.
     #[schema(value_type = Vec<values::EmailAddress>, min_items = 1, max_items = 100)]
     emails: Vec<String>,
-    /// `ADMIN` or `MEMBER` (default).
+    /// The name of a built-in role, or `role_…`. Default: `MEMBER`; others require the permission `manage:roles`.
     #[schema(value_type = Option<values::UserRole>)]
     role: Option<Role>,
 }
@@ -102,21 +102,17 @@ enum Created {
 )]
 #[post("/api/settings/users/invitations")]
 pub(crate) async fn invite_users(
-    call: Call<Administer>,
+    call: Call<ManageUsers>,
     proof: OptionalStepUp<UserAdminChange>,
     body: Result<Json<InvitationsBody>, Problem>,
 ) -> Answer {
     may_receive_links(&call)?;
     let InvitationsBody { emails, role } = body?.0;
     let (emails, role) = (distinct(&emails)?, role.unwrap_or(Role::Member));
-    if role == Role::Admin {
-        in_person(call.caller().has_session())?;
-        proof.require()?;
-    }
-    let sent = call.site.mail.is_some();
+    require_for_role(&call, &role, &proof)?;
+    let (by, sent) = (call.caller().roles().clone(), call.site.mail.is_some());
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let consumed =
-            if role == Role::Admin { proof.lock_and_consume(ctx, tx).await? } else { ConsumedStepUp::none() };
+        let consumed = consume_for_role(ctx, tx, &by, &role, &proof).await?;
         let mut events = consumed.events()?;
         let (created, invited) = create_all(ctx, tx, emails, role, sent).await?;
         events.extend(invited);
@@ -145,11 +141,11 @@ async fn create_all(
             created.push((number, Created::Taken(email)));
             continue;
         }
-        let new = NewPerson { email: email.clone(), role, display_name: None };
+        let new = NewPerson { email: email.clone(), role: role.clone(), display_name: None };
         match create_person(ctx, tx, new).await {
             Ok(person) => {
                 let link = issue_link(ctx, tx, &person, LinkKind::Invitation).await?;
-                events.push(Event::new(person.id.as_str(), &UserInvited { role: role.as_str(), sent }));
+                events.push(Event::new(person.id.as_str(), &UserInvited { role: role.to_string(), sent }));
                 created.push((number, Created::User(Box::new(person), link)));
             }
             Err(directory::Error::EmailTaken(_)) => created.push((number, Created::Taken(email))),
@@ -180,7 +176,7 @@ fn distinct(emails: &[String]) -> Result<Vec<Email>, Problem> {
 }
 
 /// Sends the invitation of a user, and returns the outcome.
-async fn outcome(call: &Call<Administer>, created: Created, deadline: Instant) -> InvitationOutcome {
+async fn outcome(call: &Call<ManageUsers>, created: Created, deadline: Instant) -> InvitationOutcome {
     let (person, link) = match created {
         Created::User(person, link) => (person, link),
         Created::Taken(email) => return InvitationOutcome::refused(email.to_string(), None, TAKEN),
@@ -204,7 +200,7 @@ async fn outcome(call: &Call<Administer>, created: Created, deadline: Instant) -
 /// Sends the link by mail, or returns it if mail is not configured. A mail that was begun is finished after the deadline,
 /// because a cancelled one would leave its connection to the mail server in the middle of a message.
 async fn send(
-    call: &Call<Administer>,
+    call: &Call<ManageUsers>,
     person: Box<Person>,
     link: RawToken,
     deadline: Instant,

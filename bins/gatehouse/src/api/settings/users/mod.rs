@@ -14,7 +14,7 @@ use audit::{
     Audited, Event,
     events::users::{UserDeleted, UserInvited},
 };
-use directory::{AccountChanges, LinkKind, NewPerson, Person, Role};
+use directory::{AccountChanges, HeldRoles, LinkKind, NewPerson, PeopleStore, Permission, Person, Role};
 use kernel::{Ctx, Email, Timestamp, UserId};
 use serde::{Deserialize, Serialize};
 use sign_in::Lockout;
@@ -30,7 +30,7 @@ use gate::{
     body::{Json, answer},
     errors::Problem,
     paging::{Page, PageQuery},
-    permissions::{Administer, AdministerInPerson},
+    permissions::{InPerson, ManageUsers, ReadUsers, require_right},
     step_up::{ConsumedStepUp, OptionalStepUp, StepUp, UserAdminChange},
 };
 
@@ -50,9 +50,9 @@ struct UserView {
     title: Option<String>,
     #[schema(required)]
     department: Option<String>,
-    /// `ADMIN` or `MEMBER`.
+    /// The assigned role: the name of a built-in one, or `role_…`.
     #[schema(value_type = values::UserRole)]
-    role: &'static str,
+    role: Role,
     /// Whether the user may sign in.
     active: bool,
     #[schema(value_type = String, format = "date-time")]
@@ -72,7 +72,7 @@ impl UserView {
             display_name: person.display_name,
             title: person.title,
             department: person.department,
-            role: person.role.as_str(),
+            role: person.role,
             active: person.active,
             created_at: person.created_at,
             link,
@@ -97,7 +97,7 @@ struct UserPage {
 struct InviteBody {
     #[schema(value_type = values::EmailAddress)]
     email: String,
-    /// `ADMIN` or `MEMBER` (default).
+    /// The name of a built-in role, or `role_…`. Default: `MEMBER`; others require the permission `manage:roles`.
     #[schema(value_type = Option<values::UserRole>)]
     role: Option<Role>,
     #[schema(value_type = Option<values::PersonText>)]
@@ -108,7 +108,7 @@ struct InviteBody {
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct UserBody {
-    /// `ADMIN` or `MEMBER`.
+    /// The name of a built-in role, or `role_…`. Requires the permission `manage:roles`.
     #[schema(value_type = Option<values::UserRole>)]
     role: Option<Role>,
     /// Email address of the user.
@@ -132,7 +132,7 @@ fn email_of(text: &str) -> Result<Email, Problem> {
     )
 )]
 #[get("/api/settings/users")]
-pub(crate) async fn list_settings_users(call: Call<Administer>, query: Page) -> Answer {
+pub(crate) async fn list_settings_users(call: Call<ReadUsers>, query: Page) -> Answer {
     let filter = filter::read(&call.request)?;
     let cost = filter::cost(&filter);
     let (people, next_cursor) = page(&call, filter, cost, &query).await?;
@@ -158,25 +158,21 @@ pub(crate) async fn list_settings_users(call: Call<Administer>, query: Page) -> 
 )]
 #[post("/api/settings/users")]
 pub(crate) async fn invite_user(
-    call: Call<Administer>,
+    call: Call<ManageUsers>,
     proof: OptionalStepUp<UserAdminChange>,
     body: Result<Json<InviteBody>, Problem>,
 ) -> Answer {
     may_receive_links(&call)?;
     let InviteBody { email, role, display_name } = body?.0;
     let (email, role) = (email_of(&email)?, role.unwrap_or(Role::Member));
-    if role == Role::Admin {
-        in_person(call.caller().has_session())?;
-        proof.require()?;
-    }
-    let sent = call.site.mail.is_some();
+    require_for_role(&call, &role, &proof)?;
+    let (by, sent) = (call.caller().roles().clone(), call.site.mail.is_some());
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let spending =
-            if role == Role::Admin { proof.lock_and_consume(ctx, tx).await? } else { ConsumedStepUp::none() };
+        let consumed = consume_for_role(ctx, tx, &by, &role, &proof).await?;
         let person = directory::create_person(ctx, tx, NewPerson { email, role, display_name }).await?;
-        let mut events = spending.events()?;
+        let mut events = consumed.events()?;
         let link = sign_in::reset::issue_link(ctx, tx, &person, LinkKind::Invitation).await?;
-        events.push(Event::new(person.id.as_str(), &UserInvited { role: role.as_str(), sent }));
+        events.push(Event::new(person.id.as_str(), &UserInvited { role: person.role.to_string(), sent }));
         Ok::<_, Problem>(Audited::of_changes((person, link), events))
     };
     let (person, link) = call.write(work).await?;
@@ -184,8 +180,38 @@ pub(crate) async fn invite_user(
     Ok(answer(&UserView::of(person, link)))
 }
 
+/// Fails unless the caller may assign roles, if the role is another one than MEMBER, and has proved to be there.
+fn require_for_role(
+    call: &Call<ManageUsers>,
+    role: &Role,
+    proof: &OptionalStepUp<UserAdminChange>,
+) -> Result<(), Problem> {
+    if *role == Role::Member {
+        return Ok(());
+    }
+    in_person(call.caller().has_session())?;
+    require_right(call.caller().roles(), Permission::ManageRoles)?;
+    proof.require()
+}
+
+/// Consumes the step-up that assigning a role requires. Fails if the role has permissions that the caller lacks.
+async fn consume_for_role(
+    ctx: &Ctx,
+    tx: &mut Tx,
+    by: &HeldRoles,
+    role: &Role,
+    proof: &OptionalStepUp<UserAdminChange>,
+) -> Result<ConsumedStepUp, Problem> {
+    if *role == Role::Member {
+        return Ok(ConsumedStepUp::none());
+    }
+    let consumed = proof.lock_and_consume(ctx, tx).await?;
+    directory::require_assignable(tx, by, role).await?;
+    Ok(consumed)
+}
+
 /// Fails if the response would contain an invitation's link and the caller is a personal access token.
-fn may_receive_links(call: &Call<Administer>) -> Result<(), Problem> {
+fn may_receive_links(call: &Call<ManageUsers>) -> Result<(), Problem> {
     if call.site.mail.is_some() || call.caller().has_session() {
         return Ok(());
     }
@@ -205,7 +231,7 @@ fn in_person(has_session: bool) -> Result<(), Problem> {
     responses((status = 200, description = "The user.", body = UserView))
 )]
 #[get("/api/settings/users/{id}")]
-pub(crate) async fn get_settings_user(call: Call<Administer>) -> Answer {
+pub(crate) async fn get_settings_user(call: Call<ReadUsers>) -> Answer {
     let id: UserId = call.id()?;
     let person = call.read(async move |_: &Ctx, tx: &mut Tx| directory::find_person(tx, &id).await).await?;
     Ok(answer(&UserView::of(person, None)))
@@ -227,7 +253,7 @@ pub(crate) async fn get_settings_user(call: Call<Administer>) -> Answer {
 )]
 #[patch("/api/settings/users/{id}")]
 pub(crate) async fn patch_settings_user(
-    call: Call<Administer>,
+    call: Call<ManageUsers>,
     proof: OptionalStepUp<UserAdminChange>,
     body: Json<UserBody>,
 ) -> Answer {
@@ -236,15 +262,18 @@ pub(crate) async fn patch_settings_user(
     let needs_step_up = changes.role.is_some() || changes.email.is_some();
     if needs_step_up {
         in_person(has_session)?;
+        if changes.role.is_some() {
+            require_right(call.caller().roles(), Permission::ManageRoles)?;
+        }
         proof.require()?;
     }
     let id: UserId = call.id()?;
-    let site = call.site.clone();
+    let (by, site) = (call.caller().roles().clone(), call.site.clone());
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         proof.lock_both(tx, &id).await?;
-        let before = directory::find_person(tx, &id).await?;
+        let (before, is_admin) = find_to_change(tx, &by, &id, &changes).await?;
         let switched = changes.active.is_some_and(|active| active != before.active);
-        let spending = if needs_step_up || (switched && before.role == Role::Admin) {
+        let spending = if needs_step_up || (switched && is_admin) {
             in_person(has_session)?;
             proof.consume(ctx, tx).await?
         } else {
@@ -258,6 +287,22 @@ pub(crate) async fn patch_settings_user(
         Ok::<_, Problem>(Audited::of_changes(after, events))
     };
     Ok(answer(&UserView::of(call.write(work).await?, None)))
+}
+
+/// Finds the user for these changes, and tells whether the user is an administrator. Fails if the changes give a role that
+/// the caller may not assign.
+async fn find_to_change(
+    tx: &mut Tx,
+    by: &HeldRoles,
+    id: &UserId,
+    changes: &AccountChanges,
+) -> Result<(Person, bool), Problem> {
+    let person = directory::find_to_act_on(tx, by, id).await?;
+    if let Some(role) = changes.role.as_ref().filter(|role| **role != person.role) {
+        directory::require_assignable(tx, by, role).await?;
+    }
+    let is_admin = tx.held_roles(&person).await?.is_admin();
+    Ok((person, is_admin))
 }
 
 impl UserBody {
@@ -281,14 +326,14 @@ impl UserBody {
 )]
 #[delete("/api/settings/users/{id}")]
 pub(crate) async fn delete_settings_user(
-    call: Call<AdministerInPerson>,
+    call: Call<InPerson<ManageUsers>>,
     proof: StepUp<UserAdminChange>,
 ) -> Answer {
     let id: UserId = call.id()?;
-    let site = call.site.clone();
+    let (by, site) = (call.caller().holder.roles.clone(), call.site.clone());
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let act = async |tx: &mut Tx, person: &Person| Ok(directory::delete_person(ctx, tx, person).await?);
-        let ((), mut events) = act_on(&id, &proof, &site, ctx, tx, act).await?;
+        let ((), mut events) = act_on((&by, &id), &proof, &site, ctx, tx, act).await?;
         events.push(Event::new(id.as_str(), &UserDeleted {}));
         Ok::<_, Problem>(Audited::of_changes((), events))
     };

@@ -16,7 +16,7 @@ use crate::{
 use gate::{
     body::answer,
     errors::Problem,
-    permissions::AdministerInPerson,
+    permissions::{InPerson, SupportUsers},
     step_up::{StepUp, UserAdminChange},
 };
 
@@ -60,15 +60,16 @@ struct FactorsReset {
 )]
 #[post("/api/settings/users/{id}/reset-password")]
 pub(crate) async fn reset_user_password(
-    call: Call<AdministerInPerson>,
+    call: Call<InPerson<SupportUsers>>,
     proof: StepUp<UserAdminChange>,
 ) -> Answer {
     let id: UserId = call.id()?;
+    let by = call.caller().holder.roles.clone();
     let sent = call.site.mail.is_some();
     let site = call.site.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let act = async |tx: &mut Tx, _: &Person| Ok(reset::reset_password(ctx, tx, &id, sent).await?);
-        let (done, step_up) = act_on(&id, &proof, &site, ctx, tx, act).await?;
+        let (done, step_up) = act_on((&by, &id), &proof, &site, ctx, tx, act).await?;
         Ok::<_, Problem>(done.with(step_up))
     };
     let reset::PasswordReset { person, kind, link, revoked_tokens } = call.write(work).await?;
@@ -91,14 +92,15 @@ pub(crate) async fn reset_user_password(
 )]
 #[post("/api/settings/users/{id}/reset-factors")]
 pub(crate) async fn reset_user_factors(
-    call: Call<AdministerInPerson>,
+    call: Call<InPerson<SupportUsers>>,
     proof: StepUp<UserAdminChange>,
 ) -> Answer {
     let id: UserId = call.id()?;
+    let by = call.caller().holder.roles.clone();
     let site = call.site.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let act = async |tx: &mut Tx, _: &Person| Ok(reset::reset_factors(ctx, tx, &id).await?);
-        let (done, step_up) = act_on(&id, &proof, &site, ctx, tx, act).await?;
+        let (done, step_up) = act_on((&by, &id), &proof, &site, ctx, tx, act).await?;
         Ok::<_, Problem>(done.with(step_up))
     };
     let reset::FactorsReset { person, removed, revoked_tokens } = call.write(work).await?;

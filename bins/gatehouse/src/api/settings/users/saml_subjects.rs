@@ -11,7 +11,7 @@ use crate::api::{Answer, Call, me::factors::Deleted};
 use gate::{
     body::answer,
     errors::Problem,
-    permissions::{Administer, AdministerInPerson},
+    permissions::{InPerson, ManageConnections},
     step_up::{StepUp, UserAdminChange},
 };
 
@@ -56,7 +56,7 @@ struct SubjectList {
     )
 )]
 #[get("/api/settings/users/{id}/saml-subjects")]
-pub(crate) async fn list_saml_subjects(call: Call<Administer>) -> Answer {
+pub(crate) async fn list_saml_subjects(call: Call<ManageConnections>) -> Answer {
     let id: UserId = call.id()?;
     let work = async move |_: &Ctx, tx: &mut Tx| {
         directory::find_person(tx, &id).await?;
@@ -83,15 +83,17 @@ pub(crate) async fn list_saml_subjects(call: Call<Administer>) -> Answer {
 )]
 #[delete("/api/settings/users/{id}/saml-subjects/{ssoId}")]
 pub(crate) async fn delete_saml_subject(
-    call: Call<AdministerInPerson>,
+    call: Call<InPerson<ManageConnections>>,
     proof: StepUp<UserAdminChange>,
     ids: web::Path<(String, String)>,
 ) -> Answer {
     let (user, provider) = ids.into_inner();
     let user: UserId = user.parse().map_err(|_| Problem::not_found())?;
     let provider: ProviderId = provider.parse().map_err(|_| Problem::not_found())?;
+    let by = call.caller().holder.roles.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let spending = proof.lock_both_and_consume(ctx, tx, &user).await?;
+        directory::find_to_act_on(tx, &by, &user).await?;
         let unpinned = sign_in::sso::unpin_subject(tx, &provider, &user).await?;
         Ok::<_, Problem>(unpinned.ok_or_else(Problem::not_found)?.with(spending.events()?))
     };

@@ -17,7 +17,7 @@ use gate::{
     access::lifetime,
     body::answer,
     errors::Problem,
-    permissions::{Administer, AdministerInPerson},
+    permissions::{InPerson, ReadUsers, SupportUsers},
 };
 
 /// List a user's sessions
@@ -26,7 +26,7 @@ use gate::{
     responses((status = 200, description = "All active ones.", body = SessionList))
 )]
 #[get("/api/settings/users/{id}/sessions")]
-pub(crate) async fn list_user_sessions(call: Call<Administer>) -> Answer {
+pub(crate) async fn list_user_sessions(call: Call<ReadUsers>) -> Answer {
     let id: UserId = call.id()?;
     let lifetime = lifetime(call.caller().policy());
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
@@ -56,10 +56,11 @@ struct AllRevoked {
     responses((status = 200, description = "Revoked.", body = AllRevoked))
 )]
 #[delete("/api/settings/users/{id}/sessions")]
-pub(crate) async fn revoke_user_sessions(call: Call<AdministerInPerson>) -> Answer {
+pub(crate) async fn revoke_user_sessions(call: Call<InPerson<SupportUsers>>) -> Answer {
     let id: UserId = call.id()?;
+    let by = call.caller().holder.roles.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let person = directory::find_person(tx, &id).await?;
+        let person = directory::find_to_act_on(tx, &by, &id).await?;
         let count = tx.revoke_sessions(&person.id, ctx.now, None).await?;
         let event = Event::new(person.id.as_str(), &SessionsRevoked { count, why: "REVOKED" });
         let tokens = sign_in::pats::revoke_all(ctx, tx, &person.id).await?;
@@ -82,13 +83,17 @@ pub(crate) async fn revoke_user_sessions(call: Call<AdministerInPerson>) -> Answ
 )]
 #[delete("/api/settings/users/{id}/sessions/{sid}")]
 pub(crate) async fn revoke_user_session(
-    call: Call<AdministerInPerson>,
+    call: Call<InPerson<SupportUsers>>,
     path: web::Path<(String, String)>,
 ) -> Answer {
     let (id, sid) = path.into_inner();
     let id: UserId = id.parse().map_err(|_| Problem::not_found())?;
     let sid: SessionId = sid.parse().map_err(|_| Problem::not_found())?;
-    let work = async move |ctx: &Ctx, tx: &mut Tx| sign_in::end_session(ctx, tx, &id, &sid, "REVOKED").await;
+    let by = call.caller().holder.roles.clone();
+    let work = async move |ctx: &Ctx, tx: &mut Tx| {
+        directory::find_to_act_on(tx, &by, &id).await?;
+        Ok::<_, Problem>(sign_in::end_session(ctx, tx, &id, &sid, "REVOKED").await?)
+    };
     call.write(work).await?;
     Ok(answer(&Revoked { revoked: true, sign_out: None, logout_url: None }))
 }

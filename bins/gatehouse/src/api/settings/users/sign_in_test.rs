@@ -13,7 +13,7 @@ use crate::api::{Answer, Call};
 use gate::{
     body::{Json, answer},
     errors::Problem,
-    permissions::Administer,
+    permissions::ReadUsers,
 };
 
 /// The first step of a sign-in.
@@ -97,7 +97,7 @@ struct TestedSignIn {
     )
 )]
 #[post("/api/settings/users/{id}/sign-in-test")]
-pub(crate) async fn test_user_sign_in(call: Call<Administer>, body: Json<SignInTest>) -> Answer {
+pub(crate) async fn test_user_sign_in(call: Call<ReadUsers>, body: Json<SignInTest>) -> Answer {
     let id: UserId = call.id()?;
     let SignInTest { first, factor, ip } = body.0;
     let way = match first {

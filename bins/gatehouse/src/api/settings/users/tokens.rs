@@ -11,7 +11,7 @@ use crate::api::{Answer, Call};
 use gate::{
     body::answer,
     errors::Problem,
-    permissions::{Administer, AdministerInPerson},
+    permissions::{InPerson, ReadUsers, SupportUsers},
 };
 
 /// List a user's personal access tokens
@@ -20,7 +20,7 @@ use gate::{
     responses((status = 200, description = "All active tokens, newest first.", body = PatList))
 )]
 #[get("/api/settings/users/{id}/tokens")]
-pub(crate) async fn list_user_tokens(call: Call<Administer>) -> Answer {
+pub(crate) async fn list_user_tokens(call: Call<ReadUsers>) -> Answer {
     let id: UserId = call.id()?;
     let now = call.ctx().now;
     let work = async move |_: &Ctx, tx: &mut Tx| {
@@ -44,14 +44,15 @@ pub(crate) async fn list_user_tokens(call: Call<Administer>) -> Answer {
 )]
 #[delete("/api/settings/users/{id}/tokens/{tokenId}")]
 pub(crate) async fn revoke_user_token(
-    call: Call<AdministerInPerson>,
+    call: Call<InPerson<SupportUsers>>,
     path: web::Path<(String, String)>,
 ) -> Answer {
     let (id, token) = path.into_inner();
     let id: UserId = id.parse().map_err(|_| Problem::not_found())?;
     let token: PatId = token.parse().map_err(|_| Problem::not_found())?;
+    let by = call.caller().holder.roles.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let person = directory::find_person(tx, &id).await?;
+        let person = directory::find_to_act_on(tx, &by, &id).await?;
         Ok::<_, Problem>(pats::revoke(ctx, tx, &person.id, &token).await?)
     };
     call.write(work).await?;

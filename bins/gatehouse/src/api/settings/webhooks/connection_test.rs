@@ -9,7 +9,7 @@ use store::Tx;
 use utoipa::ToSchema;
 
 use crate::api::{Answer, Call, openapi::values};
-use gate::{body::answer, errors::Problem, permissions::Administer};
+use gate::{body::answer, errors::Problem, permissions::ManageWebhooks};
 
 /// Result of a webhook test.
 #[derive(Serialize, ToSchema)]
@@ -52,7 +52,7 @@ impl From<Outcome> for TestResult {
     )
 )]
 #[post("/api/settings/webhooks/{id}/test")]
-pub(crate) async fn test_webhook(call: Call<Administer>) -> Answer {
+pub(crate) async fn test_webhook(call: Call<ManageWebhooks>) -> Answer {
     let id: SubscriptionId = call.id()?;
     call.attempt(attempts::webhook_test(call.tenant())).await?;
     let wanted = id.clone();

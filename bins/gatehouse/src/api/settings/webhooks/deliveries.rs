@@ -15,7 +15,7 @@ use crate::api::{Answer, Call};
 use gate::{
     body::{Json, answer},
     errors::Problem,
-    permissions::Administer,
+    permissions::ManageWebhooks,
 };
 
 /// Maximum listed attempts.
@@ -51,7 +51,7 @@ struct WebhookActivity {
     responses((status = 200, description = "Attempts, newest first.", body = DeliveryList))
 )]
 #[get("/api/settings/webhooks/{id}/deliveries")]
-pub(crate) async fn list_webhook_deliveries(call: Call<Administer>) -> Answer {
+pub(crate) async fn list_webhook_deliveries(call: Call<ManageWebhooks>) -> Answer {
     let id: SubscriptionId = call.id()?;
     Ok(answer(&call.read(async move |_: &Ctx, tx: &mut Tx| delivery_list(tx, &id).await).await?))
 }
@@ -74,7 +74,10 @@ pub(crate) async fn delivery_list(tx: &mut Tx, id: &SubscriptionId) -> Result<De
     )
 )]
 #[get("/api/settings/webhooks/{id}/deliveries/{deliveryId}/payload")]
-pub(crate) async fn get_webhook_payload(call: Call<Administer>, path: web::Path<(String, String)>) -> Answer {
+pub(crate) async fn get_webhook_payload(
+    call: Call<ManageWebhooks>,
+    path: web::Path<(String, String)>,
+) -> Answer {
     let (id, delivery) = path.into_inner();
     let id: SubscriptionId = id.parse().map_err(|_| Problem::not_found())?;
     let work = async move |_: &Ctx, tx: &mut Tx| {
@@ -103,7 +106,7 @@ pub(crate) async fn get_webhook_payload(call: Call<Administer>, path: web::Path<
 )]
 #[post("/api/settings/webhooks/{id}/deliveries/{deliveryId}/retry")]
 pub(crate) async fn retry_webhook_delivery(
-    call: Call<Administer>,
+    call: Call<ManageWebhooks>,
     path: web::Path<(String, String)>,
 ) -> Answer {
     let (id, delivery) = path.into_inner();
@@ -131,7 +134,7 @@ pub(crate) async fn retry_webhook_delivery(
     )
 )]
 #[post("/api/settings/webhooks/{id}/replay")]
-pub(crate) async fn replay_webhook(call: Call<Administer>, body: Json<ReplayRange>) -> Answer {
+pub(crate) async fn replay_webhook(call: Call<ManageWebhooks>, body: Json<ReplayRange>) -> Answer {
     let id: SubscriptionId = call.id()?;
     let (from, to) = body.0.bounds(call.ctx().now)?;
     let of = id.clone();
@@ -160,7 +163,7 @@ pub(crate) async fn replay_webhook(call: Call<Administer>, body: Json<ReplayRang
     responses((status = 200, description = "Attempts per hour.", body = WebhookActivity))
 )]
 #[get("/api/settings/webhooks/{id}/activity")]
-pub(crate) async fn get_webhook_activity(call: Call<Administer>) -> Answer {
+pub(crate) async fn get_webhook_activity(call: Call<ManageWebhooks>) -> Answer {
     let id: SubscriptionId = call.id()?;
     let now = call.ctx().now;
     let work = async move |_: &Ctx, tx: &mut Tx| {

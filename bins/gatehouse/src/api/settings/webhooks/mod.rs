@@ -21,7 +21,7 @@ use crate::api::{Answer, Call, me::factors::Deleted};
 use gate::{
     body::{Json, answer},
     errors::Problem,
-    permissions::{Administer, Permission},
+    permissions::{ManageWebhooks, Permission},
 };
 
 /// Responds with a webhook, and with its signing secret if it was just generated.
@@ -54,7 +54,7 @@ pub(crate) struct WebhookList {
     responses((status = 200, description = "All SSO connections of the tenant.", body = WebhookList))
 )]
 #[get("/api/settings/webhooks")]
-pub(crate) async fn list_webhooks(call: Call<Administer>) -> Answer {
+pub(crate) async fn list_webhooks(call: Call<ManageWebhooks>) -> Answer {
     Ok(answer(&webhook_list(&call).await?))
 }
 
@@ -77,7 +77,7 @@ pub(crate) async fn webhook_list<P: Permission>(call: &Call<P>) -> Result<Webhoo
     )
 )]
 #[post("/api/settings/webhooks")]
-pub(crate) async fn create_webhook(call: Call<Administer>, body: Json<New>) -> Answer {
+pub(crate) async fn create_webhook(call: Call<ManageWebhooks>, body: Json<New>) -> Answer {
     let (guard, keys) = (call.site.webhooks.client.guard().clone(), call.site.pipeline.keys.webhooks());
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let (made, secret) = webhooks::create(ctx, tx, (&guard, &keys), body.0).await?;
@@ -95,7 +95,7 @@ pub(crate) async fn create_webhook(call: Call<Administer>, body: Json<New>) -> A
     responses((status = 200, description = "The webhook.", body = SubscriptionView))
 )]
 #[get("/api/settings/webhooks/{id}")]
-pub(crate) async fn get_webhook(call: Call<Administer>) -> Answer {
+pub(crate) async fn get_webhook(call: Call<ManageWebhooks>) -> Answer {
     let id = call.id()?;
     let found = call.read(async move |_: &Ctx, tx: &mut Tx| webhooks::find(tx, &id).await).await?;
     Ok(respond(&found, call.ctx().now, None))
@@ -113,7 +113,7 @@ pub(crate) async fn get_webhook(call: Call<Administer>) -> Answer {
     )
 )]
 #[patch("/api/settings/webhooks/{id}")]
-pub(crate) async fn change_webhook(call: Call<Administer>, body: Json<SubscriptionChange>) -> Answer {
+pub(crate) async fn change_webhook(call: Call<ManageWebhooks>, body: Json<SubscriptionChange>) -> Answer {
     let id = call.id()?;
     let guard = call.site.webhooks.client.guard().clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
@@ -134,7 +134,7 @@ pub(crate) async fn change_webhook(call: Call<Administer>, body: Json<Subscripti
     responses((status = 200, description = "Deleted.", body = Deleted))
 )]
 #[delete("/api/settings/webhooks/{id}")]
-pub(crate) async fn delete_webhook(call: Call<Administer>) -> Answer {
+pub(crate) async fn delete_webhook(call: Call<ManageWebhooks>) -> Answer {
     let id = call.id()?;
     let work = async move |_: &Ctx, tx: &mut Tx| {
         webhooks::remove(tx, &id).await?;

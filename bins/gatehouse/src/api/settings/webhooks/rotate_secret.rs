@@ -14,7 +14,7 @@ use crate::api::{Answer, Call};
 use gate::{
     body::OptionalJson,
     errors::Problem,
-    permissions::AdministerInPerson,
+    permissions::{InPerson, ManageWebhooks},
     step_up::{StepUp, WebhookSecretRotate},
 };
 
@@ -35,7 +35,7 @@ use gate::{
 )]
 #[post("/api/settings/webhooks/{id}/rotate-secret")]
 pub(crate) async fn rotate_webhook_secret(
-    call: Call<AdministerInPerson>,
+    call: Call<InPerson<ManageWebhooks>>,
     proof: StepUp<WebhookSecretRotate>,
     body: OptionalJson<Rotation>,
 ) -> Answer {
@@ -65,7 +65,7 @@ pub(crate) async fn rotate_webhook_secret(
 )]
 #[post("/api/settings/webhooks/{id}/rotate-secret/complete")]
 pub(crate) async fn complete_webhook_rotation(
-    call: Call<AdministerInPerson>,
+    call: Call<InPerson<ManageWebhooks>>,
     proof: StepUp<WebhookSecretRotate>,
 ) -> Answer {
     let id = call.id()?;

@@ -1,5 +1,6 @@
 //! Sign-in through an OpenID provider.
 
+mod accounts;
 mod connection_tests;
 mod keys;
 mod logout;

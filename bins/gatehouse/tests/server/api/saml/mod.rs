@@ -1,5 +1,6 @@
 //! Sign-in through an identity provider.
 
+mod accounts;
 mod logout;
 mod owed;
 mod refused;

@@ -7,6 +7,7 @@ mod domains;
 mod invitations;
 mod network;
 mod oidc_providers;
+mod roles;
 mod saml_lock_order;
 mod saml_providers;
 mod sign_in_policy;

@@ -163,6 +163,9 @@ fn guarded_actions_succeed_with_a_step_up() {
         let policy = browser.get("/api/settings/sign-in-policy").json();
         let password =
             json!({ "currentPassword": crate::support::PASSWORD, "newPassword": "words in another order" });
+        let group = tenant.scim.post("/api/scim/v2/Groups", &json!({ "displayName": "Desk" })).json();
+        let rule = json!({ "groupId": group["id"], "role": "SUPPORT" });
+        let role = json!({ "name": "Help desk", "permissions": ["read:users"] });
         let acts = [
             ("POST", "/api/me/recovery-codes".to_owned(), json!({}), "ACCOUNT_SECURITY_CHANGE"),
             ("POST", "/api/me/factors/totp".into(), json!({}), "ACCOUNT_SECURITY_CHANGE"),
@@ -186,6 +189,8 @@ fn guarded_actions_succeed_with_a_step_up() {
             ("POST", format!("{person}/reset-password"), json!({}), "USER_ADMIN_CHANGE"),
             ("POST", format!("{person}/reset-factors"), json!({}), "USER_ADMIN_CHANGE"),
             ("DELETE", person, json!(null), "USER_ADMIN_CHANGE"),
+            ("POST", "/api/settings/roles".into(), role, "USER_ADMIN_CHANGE"),
+            ("POST", "/api/settings/role-rules".into(), rule, "USER_ADMIN_CHANGE"),
             ("POST", "/api/me/password".into(), password, "ACCOUNT_SECURITY_CHANGE"),
             ("DELETE", "/api/me/factors".into(), json!(null), "ACCOUNT_SECURITY_CHANGE"),
         ];
