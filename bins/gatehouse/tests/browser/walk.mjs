@@ -8,6 +8,7 @@ import { authenticator, code, launch, look, signOut, somebody } from "./eyes.mjs
 import { keyboard } from "./keyboard.mjs";
 import { oidc } from "./oidc.mjs";
 import { people } from "./people.mjs";
+import { roles } from "./roles.mjs";
 import { sink } from "./sink.mjs";
 import { sso } from "./sso.mjs";
 import { story } from "./story.mjs";
@@ -374,7 +375,7 @@ const walks = {
     await at(ivan.page, "/account/security");
     assert.equal(await ivan.page.getByRole("navigation").count(), 0, "members have no settings");
     await ivan.page.goto("/settings/network");
-    await ivan.page.getByText("administrators").waitFor();
+    await ivan.page.getByRole("heading", { name: "You don't have access to this page" }).waitFor();
     await see(ivan.page, "not-an-administrator");
     const { page, complaints, confirm } = await administrator();
     await page.locator(".bar > .account").click();
@@ -922,6 +923,10 @@ const walks = {
 
   "an administrator manages people": async () => {
     await people(await administrator(), see, by, facts.scim, () => somebody(browser, base));
+  },
+
+  "an administrator defines a role and gives it to a group": async () => {
+    await roles(await administrator(), see, by, facts.scim);
   },
 
   "pages are light and show their content at once": async () => {

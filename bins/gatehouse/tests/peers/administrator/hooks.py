@@ -85,7 +85,7 @@ class Administrator:
         """Delete older objects, to stay under the limit of their number."""
         listed = next(value for value in self.ask("GET", path).values() if isinstance(value, list))
         kept = self.passkey and self.passkey.factor
-        for old in [one["id"] for one in listed if one["id"] != kept][8:]:
+        for old in [one["id"] for one in listed if one["id"] != kept and not one.get("builtIn")][8:]:
             self.ask("DELETE", f"{path}/{old}")
 
     def new_passkey(self):
@@ -144,6 +144,14 @@ class Administrator:
         if rest.startswith("network-policy/rules/"):
             rule = {"cidr": f"2001:db8:{next(numbers):x}::/48", "label": "Rule"}
             return {"id": self.ask("POST", "/api/settings/network-policy/rules", rule)["id"]}
+        if rest.startswith("roles/"):
+            role = {"name": f"Role {next(numbers)}", "permissions": ["read:users"]}
+            return {"id": self.create("/api/settings/roles", role)}
+        if rest.startswith("role-rules/"):
+            rule = {"providerId": self.kept_provider(), "value": f"group {next(numbers)}", "role": "SUPPORT"}
+            return {"id": self.create("/api/settings/role-rules", rule)}
+        if rest.startswith("sso-connections/"):
+            return {"id": self.kept_provider()}
         if rest.startswith("scim-tokens/"):
             return {"id": self.create("/api/settings/scim-tokens", {"name": "Tool"})}
         if rest.startswith("webhooks/"):
@@ -200,9 +208,25 @@ class Administrator:
         if label.endswith(("/oidc-providers", "/oidc-providers/{id}")):
             # An issuer that is refused without a connection, because a test must not reach other hosts.
             return body | {"issuer": "https://127.0.0.1:9", "requiredClaims": {}}
+        if label.startswith(("POST /api/settings/role", "PUT /api/settings/role")):
+            return self.role_body(label, body)
+        if label == "PUT /api/settings/sso-connections/{id}/accounts":
+            creation = body.get("createUsers")
+            return body | {"createUsers": creation and {"role": "MEMBER", "emailDomains": []}}
         if label == "PUT /api/settings/sign-in-policy":
             return body | {"mfa": body["mfa"] | {"acceptedFactors": ["WEBAUTHN", "TOTP"]}}
+        if str(body.get("role", "")).startswith("role_"):
+            return body | {"role": "MEMBER"}  # not a role that does not exist
         return body
+
+    def role_body(self, label, body):
+        """Return the body of a role with a new name, or of a rule for a group that exists."""
+        if label.startswith("POST") and not label.endswith("/preview"):
+            self.make_room(label.removeprefix("POST "))
+        if "/role-rules" not in label:
+            return body | {"name": f"Role {next(numbers)}"}
+        rule = {"providerId": self.kept_provider(), "value": f"group {next(numbers)}", "role": "SUPPORT"}
+        return {"rule": rule} if label.endswith("/preview") else rule
 
 
 @functools.cache

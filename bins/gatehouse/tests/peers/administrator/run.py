@@ -21,6 +21,12 @@ UNDESCRIBED = {
     "POST /api/settings/network-policy/test": "one of two fields",
     "POST /api/settings/oidc-providers": "a provider that is refused",
     "PUT /api/settings/oidc-providers/{id}": "domains that differ in more than case",
+    "POST /api/settings/roles": "a name that no other role has",
+    "PUT /api/settings/roles/{id}": "a name that no other role has",
+    "POST /api/settings/role-rules": "an existing group",
+    "POST /api/settings/role-rules/preview": "an existing group",
+    "PUT /api/settings/role-rules/{id}": "an existing group",
+    "PUT /api/settings/sso-connections/{id}/accounts": "domains of the connection",
     "POST /api/settings/sign-in-policy/impact": "an integer with a point",
     "POST /api/settings/users/{id}/sign-in-test": "an address of version 4 or 6",
     "POST /api/settings/webhooks/{id}/replay": "two times in order",
@@ -34,7 +40,7 @@ UNDESCRIBED = {
     "GET /api/saml/{providerId}/slo": "a signed message",
 }
 # Operations for which an empty parameter means none.
-EMPTY = {"GET /api/settings/audit-log", "GET /api/settings/audit-log/export"}
+EMPTY = {"GET /api/settings/audit-log", "GET /api/settings/audit-log/export", "GET /api/settings/users"}
 # Operations that cannot succeed here, and what they need. Other tests cover them.
 NEVER = {
     "POST /api/auth/sign-in/tenant": "an address in two tenants",

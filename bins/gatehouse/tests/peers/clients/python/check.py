@@ -195,6 +195,24 @@ ask("search_all", client=scim, body={"filter": "meta.lastModified pr"})
 ask("get_group", group.id, client=scim)
 ask("replace_group", group.id, client=scim, body={"displayName": "Guides", "members": [{"value": user.id}]})
 ask("patch_group", group.id, client=scim, body={"Operations": [{"op": "remove", "path": "members"}]})
+
+# Roles, and rules that give them to groups.
+role = {"name": "Help desk", "description": None, "permissions": ["support:users"]}
+role = ask("create_role", body=role, step_up="USER_ADMIN_CHANGE")
+ask("create_role", body={"name": "Admin", "permissions": ["read:audit"]}, step_up="USER_ADMIN_CHANGE", status=400)
+ask("put_role", role.id, body={"name": "Desk", "permissions": ["support:users"]}, step_up="USER_ADMIN_CHANGE")
+ask("list_roles")
+rule = {"groupId": group.id, "role": role.id}
+ask("patch_group", group.id, client=scim, body={"Operations": [
+    {"op": "add", "path": "members", "value": [{"value": user.id}]}]})
+ask("preview_role_rule", body={"rule": rule})
+rule = ask("create_role_rule", body=rule, step_up="USER_ADMIN_CHANGE")
+ask("put_role_rule", rule.id, body={"groupId": group.id, "role": "AUDITOR"}, step_up="USER_ADMIN_CHANGE")
+ask("list_role_rules")
+ask("delete_role_rule", rule.id, step_up="USER_ADMIN_CHANGE")
+ask("delete_role", role.id, step_up="USER_ADMIN_CHANGE")
+ask("delete_role", role.id, step_up="USER_ADMIN_CHANGE", status=404)
+
 ask("delete_group", group.id, client=scim, status=204)
 ask("delete_user", user.id, client=scim, status=204)
 
@@ -205,6 +223,9 @@ ask("list_saml_providers")
 ask("get_saml_provider", provider.id)
 ask("put_saml_provider", provider.id, body={"name": "Okta", "emailDomains": ["example.org"], "forceAuthn": True},
     step_up="SSO_PROVIDER_CHANGE")
+accounts = {"groupsClaim": "groups", "createUsers": {"role": "MEMBER", "emailDomains": ["example.org"]}}
+ask("put_sso_accounts", provider.id, body=accounts, step_up="SSO_PROVIDER_CHANGE")
+ask("get_sso_accounts", provider.id)
 ask("sign_in_providers", client=nobody, body={"tenant": tenant})
 ask("saml_metadata", provider.id, client=nobody)
 ask("saml_login", provider.id, client=nobody)
