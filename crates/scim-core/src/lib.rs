@@ -13,6 +13,7 @@
 //! | parse a filter and evaluate it on JSON | [`Filter::parse`], [`Filter::matches`] |
 //! | compile a filter to a query of your database | match on [`Filter`] |
 //! | apply a PATCH to a user | [`Patch::read`], [`User::patched`] |
+//! | try changes without making them | [`Overlay`] |
 //! | test your storage | the feature `conformance` |
 //!
 //! # SCIM from a `HashMap`, in 60 lines
@@ -30,6 +31,7 @@ pub mod groups;
 mod input;
 mod json;
 pub mod memory;
+mod overlay;
 mod page;
 mod params;
 mod patch;
@@ -47,6 +49,7 @@ pub use filter::Filter;
 pub use fold::fold;
 pub use group::{Group, GroupDraft};
 pub use input::UserDraft;
+pub use overlay::{Overlay, OverlayChanges};
 pub use page::{
     Cursor, DEFAULT_COUNT, MAX_COUNT, Page, Query, ResourcePage, Start, list_response, write_list,
 };

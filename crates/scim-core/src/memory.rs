@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// Stores one tenant's users and groups in maps; oldest first, because ids sort by time.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct MemoryStore {
     users: BTreeMap<UserId, User>,
     groups: BTreeMap<GroupId, (Group, BTreeSet<UserId>)>,

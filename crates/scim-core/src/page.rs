@@ -22,12 +22,14 @@ pub struct Query {
 }
 
 impl Query {
+    /// Returns whether the user matches the filter.
+    pub fn matches(&self, user: &User) -> bool {
+        self.filter.as_ref().is_none_or(|filter| filter.matches(&user.clone().into_json("")))
+    }
+
     /// Returns the page of users that match the filter.
     pub fn page_of(&self, users: impl Iterator<Item = User>) -> ResourcePage<User> {
-        let holds = |user: &User| {
-            self.filter.as_ref().is_none_or(|filter| filter.matches(&user.clone().into_json("")))
-        };
-        let mut matching: Vec<_> = users.filter(holds).collect();
+        let mut matching: Vec<_> = users.filter(|user| self.matches(user)).collect();
         matching.sort_by(|one, other| one.id.cmp(&other.id));
         ResourcePage::page_of(matching.iter(), &self.page, |user| user.id.as_str())
     }

@@ -63,6 +63,19 @@ pub enum Filter {
     },
 }
 
+impl Filter {
+    /// Returns whether the filter refers to the attribute with this name, or to one of its sub-attributes.
+    pub fn uses(&self, attribute: &str) -> bool {
+        match self {
+            Self::And(all) | Self::Or(all) => all.iter().any(|filter| filter.uses(attribute)),
+            Self::Not(filter) => filter.uses(attribute),
+            Self::Present(path) | Self::Compare { path, .. } | Self::Any { path, .. } => {
+                path.attribute.name == attribute
+            }
+        }
+    }
+}
+
 /// A comparison operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operator {
