@@ -207,13 +207,17 @@ impl NewAccount {
     }
 }
 
-/// Creates the user of a first sign-in. Returns the account with the event, or what another sign-in created meanwhile.
-pub(super) async fn create_if_new<S: SsoStorage>(
+/// Creates the user of a first sign-in. Returns the account with the events, or what another sign-in created meanwhile. Other
+/// accounts and refusals are returned as they are.
+pub(super) async fn create_if_new<S: SsoStorage, R>(
     ctx: &Ctx,
     store: &mut S,
-    found: FoundAccount,
-) -> Result<(FoundAccount, Option<Event>), Error> {
-    let FoundAccount::New(new) = found else { return Ok((found, None)) };
+    account: Result<FoundAccount, R>,
+) -> Result<(Result<FoundAccount, R>, Vec<Event>), Error> {
+    let new = match account {
+        Ok(FoundAccount::New(new)) => new,
+        other => return Ok((other, Vec::new())),
+    };
     let person = new.person();
     let NewAccount { identification, policy, subject, .. } = *new;
     let mut fields = vec!["userName".to_owned(), "emails".into()];
@@ -222,16 +226,17 @@ pub(super) async fn create_if_new<S: SsoStorage>(
         Ok(person) => {
             let data = UserCreated { active: true, role: person.role.to_string(), fields };
             let event = Event::new(person.id.as_str(), &data);
-            Ok((FoundAccount::Allowed(Box::new(Account { person, policy }), subject), Some(event)))
+            let account = FoundAccount::Allowed(Box::new(Account { person, policy }), subject);
+            Ok((Ok(account), vec![event]))
         }
         Err(directory::Error::Store(error)) => Err(error.into()),
         // A concurrent sign-in was faster, or a user with another address has this one as user name.
         Err(_) => match find_account(ctx, store, identification).await? {
             FoundAccount::New(_) => {
                 let detail = "another user has this address as user name";
-                Ok((FoundAccount::refused(AccountReason::NotProvisioned, detail, None), None))
+                Ok((Ok(FoundAccount::refused(AccountReason::NotProvisioned, detail, None)), Vec::new()))
             }
-            found => Ok((found, None)),
+            found => Ok((Ok(found), Vec::new())),
         },
     }
 }

@@ -100,13 +100,7 @@ pub async fn with_saml_response<S: SsoStorage>(
         store.report_connection_test(test, &TestReport::new(response, ctx.now)).await?;
         return Ok(Audited::without(SsoOutcome::Tested(test.clone()), Unaudited::StepTaken));
     }
-    let (account, mut events) = match account {
-        Ok(found) => {
-            let (found, created) = create_if_new(ctx, store, found).await?;
-            (Ok(found), Vec::from_iter(created))
-        }
-        Err(refusal) => (Err(refusal), Vec::new()),
-    };
+    let (account, mut events) = create_if_new(ctx, store, account).await?;
     let (account, subject) = match account {
         Ok(FoundAccount::Allowed(account, subject)) => (*account, subject),
         Ok(FoundAccount::New(_)) => return Err(Error::internal("a new user was not created")),
