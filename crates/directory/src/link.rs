@@ -41,8 +41,8 @@ impl LinkKind {
 /// A stored link. Only the person has its text; storage finds it by the hash.
 ///
 /// A link is valid only for the address and the roles that it was issued for. Both are stored with it and compared when
-/// it is redeemed, so that a person who may issue a link for a member gets no link that works for the administrator whom the
-/// member has become.
+/// it is redeemed, so that a person who may issue a link for a member gets no link that works after the
+/// member has become an administrator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
     /// SHA-256 of the text.

@@ -28,7 +28,7 @@ impl Kind for RoleRuleKind {
 /// `rrl_…`
 pub type RoleRuleId = Id<RoleRuleKind>;
 
-/// Whom a rule gives its role.
+/// The users who get the role of a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RuleSource {
     /// The members of a group that SCIM manages.
@@ -47,7 +47,7 @@ pub enum RuleSource {
 pub struct RoleRule {
     /// `rrl_…`
     pub id: RoleRuleId,
-    /// Whom it gives the role.
+    /// The users who get the role.
     pub source: RuleSource,
     /// The role.
     pub role: Role,
@@ -97,7 +97,7 @@ pub trait RoleRuleStore: RoleStore {
     async fn delete_role_rule(&mut self, id: &RoleRuleId) -> StoreResult<()>;
     /// Returns who would gain and who would lose a role.
     async fn effect_of(&mut self, change: &RuleChange) -> StoreResult<RuleEffect>;
-    /// Revokes the unused step-up tokens of all people whom a rule concerns.
+    /// Revokes the unused step-up tokens of all users with a role by the rule.
     async fn revoke_grants_of(&mut self, source: &RuleSource, at: Timestamp) -> StoreResult<()>;
 }
 

@@ -44,7 +44,8 @@ pub trait PeopleStore: Send {
     async fn delete_person(&mut self, person: &Person, at: Timestamp) -> StoreResult<()>;
     /// Returns the roles of a person, and the permissions that they add up to.
     async fn held_roles(&mut self, person: &Person) -> StoreResult<HeldRoles>;
-    /// Whether another active person has the assigned role ADMIN; one to whom a rule gives it does not count. Concurrent calls run one after the other.
+    /// Whether another active person has the assigned role ADMIN; a role by a rule does not count. Concurrent calls
+    /// run one after the other.
     async fn another_admin(&mut self, than: &UserId) -> StoreResult<bool>;
 }
 

@@ -18,6 +18,7 @@ use crate::{
     schema::{claimed_groups, group_members, groups, oidc_providers, role_rules, saml_providers, users},
     scim_core::filter::SqlCondition,
     stepup::revoke_step_ups,
+    text_lists::json_list,
 };
 
 #[derive(Insertable, Queryable, Selectable)]
@@ -90,7 +91,7 @@ impl Condition {
         self
     }
 
-    /// The users whom a rule with this source gives its role.
+    /// The users who get the role of a rule with this source.
     fn of_source(self, tenant: &str, source: &RuleSource) -> Self {
         match source {
             RuleSource::Group(group) => self
@@ -186,8 +187,7 @@ impl Tx {
         if users.is_empty() {
             return Ok(());
         }
-        let ids: Vec<_> = users.iter().map(UserId::as_str).collect();
-        let (dialect, ids) = (self.db.dialect(), serde_json::Value::from(ids).to_string());
+        let (dialect, ids) = (self.db.dialect(), json_list(users.iter().map(UserId::as_str)));
         let of = ["step_up_challenges.user_id", "step_up_tokens.user_id"]
             .map(|column| one_of(dialect, column, &ids));
         let [of_challenges, of_tokens] = of;
