@@ -19,7 +19,7 @@ pub struct EventGroup<'c> {
 const PREFIX: &str = "ACCOUNT_";
 
 /// Display names of groups whose name differs from their code.
-const NAMES: [(&str, &str); 20] = [
+const NAMES: [(&str, &str); 21] = [
     ("ATTESTATION_POLICY", "Authenticators"),
     ("AUDIT", "Audit log"),
     ("DOMAIN", "Domains"),
@@ -30,6 +30,7 @@ const NAMES: [(&str, &str); 20] = [
     ("PASSWORD", "Passwords"),
     ("PAT", "Personal access tokens"),
     ("RECOVERY", "Recovery codes"),
+    ("REMOVAL", "Removals by SCIM tokens"),
     ("ROLE", "Roles"),
     ("SAML", "Single sign-on"),
     ("SCIM_TOKEN", "SCIM tokens"),

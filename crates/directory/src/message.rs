@@ -46,6 +46,17 @@ impl Message {
                     If you did not expect this, tell your administrator.\n";
         Self { subject: "Your second factors were removed", text: text.to_owned() }
     }
+
+    /// Writes the message that the removals of a SCIM token are paused, with the address of the page that decides.
+    pub fn removals_paused(tenant: &str, token: &str, removed: u64, address: &str) -> Self {
+        let text = format!(
+            "The SCIM token {token} has deactivated or deleted {removed} users of {tenant} within an hour and asks for \
+             more. That exceeds the limit, so Gatehouse paused its removals: the other users stay until you decide.\n\n\
+             Open this address to see the users, and remove or keep them:\n\n{address}\n\n\
+             If your directory should not remove these users, correct it first.\n"
+        );
+        Self { subject: "Your directory removes many users", text }
+    }
 }
 
 /// Writes how long a link works.

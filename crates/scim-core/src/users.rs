@@ -78,6 +78,69 @@ pub struct ChangedUser {
     pub activation: Option<bool>,
 }
 
+/// A change of a locked user that is not made yet, so that the caller can refuse it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlannedChange {
+    before: User,
+    /// The user after the change.
+    after: User,
+    /// The names of the changed attributes, except `active`.
+    changed: Vec<String>,
+}
+
+impl PlannedChange {
+    fn between(before: User, after: User) -> Self {
+        let changed = before.changes(&after);
+        Self { before, after, changed }
+    }
+
+    /// Returns the id of the user.
+    pub fn user(&self) -> &UserId {
+        &self.before.id
+    }
+
+    /// Returns the new `active`, if it changes.
+    pub fn activation(&self) -> Option<bool> {
+        (self.after.active != self.before.active).then_some(self.after.active)
+    }
+
+    /// Makes the change. If nothing changes, `meta.lastModified` is kept.
+    pub async fn make(self, ctx: &Ctx, store: &mut dyn UserStore) -> Result<ChangedUser, Error> {
+        let activation = self.activation();
+        let Self { before, mut after, changed } = self;
+        if changed.is_empty() && activation.is_none() {
+            return Ok(ChangedUser { user: before, changed, activation });
+        }
+        refuse_taken(store, &before, &after).await?;
+        // `lastModified` never goes back, even if the clocks of two machines differ.
+        after.last_modified = ctx.now.max(before.last_modified);
+        store.update_user(&before, &after).await?;
+        Ok(ChangedUser { user: after, changed, activation })
+    }
+}
+
+/// Locks a user and plans to replace all its attributes (RFC 7644 §3.5.1).
+pub async fn plan_replace(
+    store: &mut dyn UserStore,
+    id: &UserId,
+    draft: UserDraft,
+) -> Result<PlannedChange, Error> {
+    let before = lock(store, id).await?;
+    let after = before.replaced(draft)?;
+    Ok(PlannedChange::between(before, after))
+}
+
+/// Locks a user and plans to apply a PATCH (RFC 7644 §3.5.2), completely or not at all.
+pub async fn plan_patch(
+    store: &mut dyn UserStore,
+    id: &UserId,
+    patch: &Patch,
+) -> Result<PlannedChange, Error> {
+    let before = lock(store, id).await?;
+    let after = before.patched(patch)?;
+    Ok(PlannedChange::between(before, after))
+}
+
 /// Replaces all attributes of a user (RFC 7644 §3.5.1). If nothing changes, `meta.lastModified` is kept.
 pub async fn replace(
     ctx: &Ctx,
@@ -85,9 +148,7 @@ pub async fn replace(
     id: &UserId,
     draft: UserDraft,
 ) -> Result<ChangedUser, Error> {
-    let before = store.user_for_update(id).await?.ok_or(Error::NotFound)?;
-    let after = before.replaced(draft)?;
-    change(ctx, store, before, after).await
+    plan_replace(store, id, draft).await?.make(ctx, store).await
 }
 
 /// Applies a PATCH to a user (RFC 7644 §3.5.2), completely or not at all.
@@ -97,33 +158,18 @@ pub async fn patch(
     id: &UserId,
     patch: &Patch,
 ) -> Result<ChangedUser, Error> {
-    let before = store.user_for_update(id).await?.ok_or(Error::NotFound)?;
-    let after = before.patched(patch)?;
-    change(ctx, store, before, after).await
+    plan_patch(store, id, patch).await?.make(ctx, store).await
 }
 
-async fn change(
-    ctx: &Ctx,
-    store: &mut dyn UserStore,
-    before: User,
-    mut after: User,
-) -> Result<ChangedUser, Error> {
-    let changed = before.changes(&after);
-    let activation = (after.active != before.active).then_some(after.active);
-    if changed.is_empty() && activation.is_none() {
-        return Ok(ChangedUser { user: before, changed, activation });
-    }
-    refuse_taken(store, &before, &after).await?;
-    // `lastModified` never goes back, even if the clocks of two machines differ.
-    after.last_modified = ctx.now.max(before.last_modified);
-    store.update_user(&before, &after).await?;
-    Ok(ChangedUser { user: after, changed, activation })
+/// Locks a user until the end of the unit of work.
+pub async fn lock(store: &mut dyn UserStore, id: &UserId) -> Result<User, Error> {
+    store.user_for_update(id).await?.ok_or(Error::NotFound)
 }
 
 /// Deletes a user (RFC 7644 §3.6) and returns it as it was. Its names become free; a new user with the same name gets
 /// a new id.
 pub async fn delete(ctx: &Ctx, store: &mut dyn UserStore, id: &UserId) -> Result<User, Error> {
-    let user = store.user_for_update(id).await?.ok_or(Error::NotFound)?;
+    let user = lock(store, id).await?;
     store.delete_user(&user, ctx.now).await?;
     Ok(user)
 }

@@ -61,6 +61,7 @@ mod provider_session;
 pub mod recovery_codes;
 mod refusal;
 mod rehearsal;
+pub mod removals;
 pub mod reset;
 mod second_factor;
 mod session;

@@ -20,6 +20,7 @@ mod error;
 mod memory;
 pub mod pat;
 mod raw;
+pub mod removals;
 mod scim;
 mod scim_refusal;
 mod store;

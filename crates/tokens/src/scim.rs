@@ -31,6 +31,8 @@ pub struct ScimToken {
     pub hash: TokenHash,
     /// Whether creating an existing user returns 409 instead of 200 with that user.
     pub create_conflict: bool,
+    /// When its removals of users were paused, if they are. See [`removals`](crate::removals).
+    pub removals_paused_at: Option<Timestamp>,
     /// When it was minted.
     pub created_at: Timestamp,
     /// When it was revoked, if it was.
@@ -67,6 +69,7 @@ pub async fn mint(
         name: name.to_owned(),
         hash: raw.hash(),
         create_conflict: new.create_conflict,
+        removals_paused_at: None,
         created_at: ctx.now,
         revoked_at: None,
         last_used_at: None,

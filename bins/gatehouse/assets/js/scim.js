@@ -1,9 +1,10 @@
 // SCIM tokens. While the page is visible, it shows requests of the directory as they arrive.
 
 import { of, refresh, sure } from "./drawn.js";
-import { $, onAct, onSend, open } from "./page.js";
+import { $, count, onAct, onSend, open, say } from "./page.js";
 import { ask, keepAlive } from "./session.js";
 import { guide } from "./sso-guide.js";
+import { keepValues, watchChanges } from "./unsaved.js";
 
 const path = "/api/settings/scim-tokens";
 
@@ -44,13 +45,73 @@ onAct("revoke-token", async (button) => {
     ask("DELETE", `${path}/${id}`), () => refresh(["tokens"]));
 });
 
+// Removals that wait for a decision.
+
+const decided = ["removals", "tokens", "changes"];
+
+/** Refreshes the lists and shows what happened. Not before the dialog is closed, which would hide the message. */
+async function report(text) {
+  await refresh(decided);
+  say(text);
+}
+
+onAct("remove-users", async (button) => {
+  const { id, name, total } = of(button);
+  let answer;
+  const remove = async () => { answer = await ask("POST", `${path}/${id}/removals/apply`); };
+  const said = () => {
+    const stay = answer.kept ? ` ${count(answer.kept, "administrator stays", "administrators stay")}. Remove administrators under People.` : "";
+    return report(`Removed ${count(answer.removed, "user")}.${stay}`);
+  };
+  sure(`Remove ${count(Number(total), "user")}?`, `The users lose access as ${name} asked: some are deactivated, others deleted. Its removals are not limited for the next hour.`, "Remove users", remove, said);
+});
+
+onAct("keep-users", async (button) => {
+  const { id, name, total } = of(button);
+  const keep = () => ask("POST", `${path}/${id}/removals/discard`);
+  sure(`Keep ${count(Number(total), "user")}?`, `The users stay as they are, and ${name} can remove users again up to the limit.`, "Keep users", keep, () => report("The users stay."));
+});
+
+// The limit.
+
+const limit = $('[data-form="limit"]');
+const written = () => JSON.stringify([...new FormData(limit)]);
+let before = written();
+const isChanged = () => written() !== before;
+const look = watchChanges(limit, isChanged);
+
+function show() {
+  $("[data-limit]", limit).hidden = !limit.elements.enabled.checked;
+  look();
+}
+
+limit.addEventListener("input", show);
+limit.addEventListener("change", show);
+
+onSend("limit", async () => {
+  if (!isChanged()) return;
+  const { enabled, percent, users } = limit.elements;
+  await ask("PUT", "/api/settings/removal-limit", { enabled: enabled.checked, percent: Number(percent.value), users: Number(users.value) });
+  keepValues(limit);
+  before = written();
+  show();
+  say("Saved.");
+});
+
+onAct("undo", async () => {
+  limit.reset();
+  show();
+});
+
+show();
+
 /** Milliseconds before the next look after one that failed. */
 const PAUSE = 15_000;
 
 /** Shows new requests while nothing else happens on the page. */
 async function watch() {
   const looks = !document.hidden && !$("dialog[open]");
-  const went = !looks || (await refresh(["tokens", "refusals", "changes"], true));
+  const went = !looks || (await refresh(["removals", "tokens", "refusals", "changes"], true));
   setTimeout(watch, went ? PACE : PAUSE);
 }
 

@@ -3,7 +3,7 @@
 import { $, onAct, onSend, say } from "./page.js";
 import { ask, keepAlive } from "./session.js";
 import { id, load } from "./sso-head.js";
-import { watchChanges } from "./unsaved.js";
+import { keepValues, watchChanges } from "./unsaved.js";
 
 const form = $('[data-form="accounts"]');
 const written = () => JSON.stringify([...new FormData(form)]);
@@ -33,6 +33,7 @@ function body() {
 onSend("accounts", async () => {
   if (!isChanged()) return;
   await ask("PUT", `/api/settings/sso-connections/${id}/accounts`, body());
+  keepValues(form);
   before = written();
   show();
   say("Saved.");

@@ -9,6 +9,15 @@ export function discardUnsaved() {
   isDiscarded = true;
 }
 
+/** Makes the present values of a form those to which `reset()` returns. */
+export function keepValues(form) {
+  for (const field of form.elements) {
+    if ("defaultChecked" in field) field.defaultChecked = field.checked;
+    if ("defaultValue" in field) field.defaultValue = field.value;
+    for (const option of field.options ?? []) option.defaultSelected = option.selected;
+  }
+}
+
 /**
  * Marks the form while `isChanged()`, and lets the browser ask before the page is left then. Returns a function to call
  * after each change of the form; it returns whether the form is changed.

@@ -22,7 +22,10 @@ use utoipa_actix_web::service_config::ServiceConfig;
 pub(crate) use self::{
     attestation::known_as,
     people::page as page_of_people,
-    settings::{OidcProviderView, ProviderView, SsoAccounts, built_in_role, impact_of, user_filter},
+    settings::{
+        HeldRemovalView, OidcProviderView, ProviderView, SsoAccounts, built_in_role, impact_of,
+        removals_with_names, user_filter,
+    },
 };
 pub(crate) use self::{
     call::{Answer, Call},

@@ -35,6 +35,7 @@ pub(crate) mod values;
         (name = "Settings", description = "Policies and users, for administrators."),
         (name = "Roles", description = "Roles, and rules that give them to groups."),
         (name = "Single sign-on", description = "SSO connections and domains, for administrators."),
+        (name = "Removals", description = "Removals of users that SCIM tokens wait to make, and their limit."),
         (name = "Webhooks", description = "Webhooks and their deliveries, for administrators."),
         (name = "Audit log", description = "Audit log, for administrators."),
         (name = "SCIM", description = "SCIM 2.0 provisioning (RFC 7643, RFC 7644).")

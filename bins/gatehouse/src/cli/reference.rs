@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use clap::ValueEnum;
 use gate::{errors::Code, meter, metric::Metric};
 use serde_json::{Value, json};
+use tokens::removals::RemovalLimit;
 
 use super::report::Report;
 use crate::{
@@ -178,7 +179,7 @@ fn row(text: &mut String, cells: &[&str]) {
 }
 
 fn limits() -> String {
-    let values: [(&str, u64); 29] = [
+    let values: [(&str, u64); 31] = [
         ("network_rules", netpolicy::MAX_RULES as u64),
         ("sso_connections", saml_sp::MAX_PROVIDERS as u64),
         ("domains", saml_sp::MAX_DOMAINS as u64),
@@ -202,6 +203,8 @@ fn limits() -> String {
         ("recovery_codes", credentials::recovery::COUNT as u64),
         ("tokens", tokens::pat::MAX_TOKENS as u64),
         ("token_days", tokens::pat::MAX_DAYS.unsigned_abs()),
+        ("removal_users", RemovalLimit::default().users.into()),
+        ("removal_percent", RemovalLimit::default().percent.into()),
         ("scim_count", scim_core::DEFAULT_COUNT.into()),
         ("scim_max_count", scim_core::MAX_COUNT.into()),
         ("filter_terms", scim_core::filter::MAX_TERMS as u64),

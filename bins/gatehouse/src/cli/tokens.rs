@@ -1,6 +1,7 @@
 //! `gatehouse token`
 
 mod listing;
+mod removals;
 
 use std::{io::Read, sync::Arc};
 
@@ -70,6 +71,21 @@ pub(crate) enum Command {
         #[arg(long)]
         email: Option<Email>,
     },
+    /// List the removals of users that a paused SCIM token waits to make, apply them, or discard them
+    #[command(
+        after_help = "Examples:\n  gatehouse token removals --id sct_01jz4444444444444444444444\n  gatehouse token removals --id sct_01jz4444444444444444444444 --discard"
+    )]
+    Removals {
+        /// ID of the token
+        #[arg(long)]
+        id: ScimTokenId,
+        /// Deactivate and delete the users, except administrators, and end the pause
+        #[arg(long, conflicts_with = "discard")]
+        apply: bool,
+        /// Keep the users and end the pause
+        #[arg(long)]
+        discard: bool,
+    },
     /// Decode a token from standard input without looking it up
     #[command(after_help = "Example:\n  gatehouse token inspect < token.txt")]
     Inspect,
@@ -91,6 +107,14 @@ pub(crate) async fn run(command: Command, raw: &mut Raw, env: Arc<dyn Env>) -> R
             match email {
                 None => listing::scim_tokens(&tenant, &office).await,
                 Some(email) => listing::personal_tokens(&tenant, &email, &office).await,
+            }
+        }
+        Command::Removals { id, apply, discard } => {
+            let office = Operator::open(raw, env).await?;
+            match (apply, discard) {
+                (true, _) => removals::decide(&office, &id, removals::Decision::Apply).await,
+                (_, true) => removals::decide(&office, &id, removals::Decision::Discard).await,
+                _ => removals::list(&office, &id).await,
             }
         }
         Command::Revoke { id } => {

@@ -36,6 +36,7 @@ use gate::{access::Gate, shape::AreaProblem};
 pub(crate) use self::{
     refusal::problem_page,
     saml_post::{PostPurpose, saml_post},
+    scim::PATH as SCIM,
     sso_refused::sso_refused,
 };
 

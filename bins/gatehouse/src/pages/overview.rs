@@ -22,7 +22,9 @@ use store::Tx;
 use webhooks::SubscriptionStore;
 
 use self::{
-    attention::{ConnectionFindings, DAY, Problems, TOKENS, horizon, problems},
+    attention::{
+        ConnectionFindings, DAY, Problems, TOKENS, horizon, of_paused_token, paused_tokens, problems,
+    },
     chart::Chart,
 };
 use super::{
@@ -108,8 +110,10 @@ async fn drawn(call: &Call<AnyRightInPerson>) -> Answer {
         let deliveries = tx.delivery_counts(ctx.now.plus_millis(-DAY)).await?;
         let expiring =
             tx.expiring_pats(ctx.now, horizon(ctx.now), &store::pat_limits(&policy), TOKENS).await?;
+        let mut urgent: Problems = paused_tokens(tx).await?.into_iter().map(of_paused_token).collect();
+        urgent.extend(problems(connections, &webhooks, &deliveries, &expiring, ctx.now));
         Ok::<_, Problem>(Found {
-            problems: problems(connections, &webhooks, &deliveries, &expiring, ctx.now),
+            problems: urgent,
             policy,
             network: tx.network_settings().await?.mode,
             attestation: tx.attestation_policy().await?.mode,

@@ -6,7 +6,10 @@ use audit::Filter;
 use kernel::Ctx;
 use sessions::ip_prefix;
 use store::Tx;
-use tokens::{ScimRefusal, ScimToken, ScimTokenStore};
+use tokens::{
+    ScimRefusal, ScimToken, ScimTokenStore,
+    removals::{RemovalKind, RemovalLimit, RemovalStore},
+};
 
 use super::{
     events::{self, EventRow},
@@ -16,7 +19,7 @@ use super::{
     sso,
     times::PageTime,
 };
-use crate::api::{Answer, Call};
+use crate::api::{Answer, Call, HeldRemovalView, removals_with_names};
 use gate::{
     errors::Problem,
     permissions::{InPerson, ManageConnections},
@@ -27,6 +30,8 @@ pub(crate) const PATH: &str = "/settings/scim";
 
 /// Maximum number of tokens whose changes the page shows.
 const TOKENS: usize = 10;
+/// Maximum number of held removals that the page shows per token.
+const HELD: u32 = 200;
 
 #[derive(Template)]
 #[template(path = "scim.html")]
@@ -34,7 +39,10 @@ struct Page<'a> {
     shell: PageFrame<'a>,
     /// The address that directories call.
     endpoint: String,
+    /// Tokens whose removals are paused.
+    paused: Vec<PausedToken>,
     tokens: Vec<TokenRow>,
+    limit: RemovalLimit,
     refusals: Vec<RefusalRow>,
     changes: Vec<EventRow>,
 }
@@ -43,9 +51,28 @@ struct TokenRow {
     id: String,
     name: String,
     create_conflict: bool,
+    is_paused: bool,
     created: PageTime,
     used: Option<PageTime>,
     used_from: Option<String>,
+}
+
+/// A token whose removals are paused, and the users who wait for a decision.
+struct PausedToken {
+    id: String,
+    name: String,
+    since: PageTime,
+    total: u64,
+    users: Vec<HeldUser>,
+}
+
+struct HeldUser {
+    id: String,
+    /// Display name or user name.
+    name: String,
+    user_name: String,
+    deletes: bool,
+    at: PageTime,
 }
 
 struct RefusalRow {
@@ -75,17 +102,54 @@ async fn drawn(call: &Call<InPerson<ManageConnections>>) -> Answer {
         let filters: Vec<_> = tokens.iter().take(TOKENS).map(by).collect();
         let changes = events::newest(tx, &filters).await?;
         let refusals = tx.scim_refusals(ScimRefusal::KEPT).await?;
-        Ok::<_, Problem>((tokens, changes, refusals))
+        let mut paused = Vec::new();
+        for token in &tokens {
+            paused.extend(PausedToken::find(tx, token).await?);
+        }
+        Ok::<_, Problem>((tokens, changes, refusals, paused, tx.removal_limit().await?))
     };
-    let (tokens, changes, refusals) = call.read(find).await?;
+    let (tokens, changes, refusals, paused, limit) = call.read(find).await?;
     let administrator = Administrator::load(call).await?;
     draw(&Page {
         shell: administrator.shell(&call.site, "SCIM provisioning", "scim.js", sso::PATH),
         endpoint: format!("{}/api/scim/v2", call.site.pipeline.base_url.trim_end_matches('/')),
+        paused,
         tokens: tokens.iter().map(TokenRow::of).collect(),
+        limit,
         refusals: refusals.into_iter().map(|refusal| RefusalRow::of(refusal, &tokens)).collect(),
         changes: changes.into_iter().map(EventRow::from).collect(),
     })
+}
+
+impl PausedToken {
+    /// Writes the number of users.
+    fn users_to_remove(&self) -> String {
+        if self.total == 1 { "1 user".to_owned() } else { format!("{} users", self.total) }
+    }
+
+    async fn find(tx: &mut Tx, token: &ScimToken) -> Result<Option<Self>, Problem> {
+        let Some(since) = token.removals_paused_at else { return Ok(None) };
+        let held = tx.held_removals(&token.id, None, HELD).await?;
+        Ok(Some(Self {
+            id: token.id.to_string(),
+            name: token.name.clone(),
+            since: since.into(),
+            total: tx.count_held_removals(&token.id).await?,
+            users: removals_with_names(tx, held).await?.into_iter().map(HeldUser::from).collect(),
+        }))
+    }
+}
+
+impl From<HeldRemovalView> for HeldUser {
+    fn from(view: HeldRemovalView) -> Self {
+        Self {
+            id: view.user_id,
+            name: view.display_name.unwrap_or_else(|| view.user_name.clone()),
+            user_name: view.user_name,
+            deletes: view.action == RemovalKind::Delete.as_str(),
+            at: view.requested_at.into(),
+        }
+    }
 }
 
 impl TokenRow {
@@ -94,6 +158,7 @@ impl TokenRow {
             id: token.id.to_string(),
             name: token.name.clone(),
             create_conflict: token.create_conflict,
+            is_paused: token.removals_paused_at.is_some(),
             created: token.created_at.into(),
             used: token.last_used_at.map(PageTime::from),
             used_from: token.last_used_ip.map(ip_prefix),

@@ -8,6 +8,7 @@ import { authenticator, code, launch, look, signOut, somebody } from "./eyes.mjs
 import { keyboard } from "./keyboard.mjs";
 import { oidc } from "./oidc.mjs";
 import { people } from "./people.mjs";
+import { removals } from "./removals.mjs";
 import { roles } from "./roles.mjs";
 import { sink } from "./sink.mjs";
 import { sso } from "./sso.mjs";
@@ -927,6 +928,10 @@ const walks = {
 
   "an administrator defines a role and gives it to a group": async () => {
     await roles(await administrator(), see, by, facts.scim);
+  },
+
+  "decide about the removals of a directory that removes too many users": async () => {
+    await removals(await administrator(), see, by, facts.scim);
   },
 
   "pages are light and show their content at once": async () => {

@@ -10,6 +10,7 @@ pub(super) const USER: Resource = ("user", "usr_01jz2222222222222222222222");
 pub(super) const SESSION: Resource = ("session", "ses_01jz6666666666666666666666");
 pub(super) const FACTOR: Resource = ("factor", "fac_01jz7777777777777777777777");
 pub(super) const PAT: Resource = ("pat", "ptk_01jz8888888888888888888888");
+pub(super) const SCIM_TOKEN: Resource = ("scimToken", "sct_01jz1111111111111111111111");
 pub(super) const NETWORK_RULE: Resource = ("network_rule", "nrl_01jz3333333333333333333333");
 
 pub(super) const BY_USER: Actor = ("usr_01jz2222222222222222222222", "USER");

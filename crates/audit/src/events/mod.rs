@@ -7,6 +7,7 @@ pub mod groups;
 pub mod oidc;
 pub mod pats;
 pub mod policies;
+pub mod removals;
 pub mod roles;
 pub mod saml;
 pub mod scim_tokens;
@@ -78,6 +79,10 @@ fn all() -> Catalog {
         .with::<policies::AttestationPolicyBlocked>()
         .with::<scim_tokens::ScimTokenCreated>()
         .with::<scim_tokens::ScimTokenRevoked>()
+        .with::<removals::RemovalsPaused>()
+        .with::<removals::RemovalsApplied>()
+        .with::<removals::RemovalsDiscarded>()
+        .with::<removals::RemovalLimitChanged>()
         .with::<saml::SamlProviderCreated>()
         .with::<saml::SamlProviderUpdated>()
         .with::<saml::SamlProviderDeleted>()

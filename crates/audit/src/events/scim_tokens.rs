@@ -1,8 +1,6 @@
 //! SCIM tokens.
 
-use super::define::{BY_CLI, Resource, events};
-
-const SCIM_TOKEN: Resource = ("scimToken", "sct_01jz1111111111111111111111");
+use super::define::{BY_CLI, SCIM_TOKEN, events};
 
 events! {
     /// A SCIM token was created.

@@ -112,6 +112,11 @@ impl<P: Permission> Access<P> {
         self.ctx.ip
     }
 
+    /// Runs `work` after the response. A shutdown waits for it.
+    pub fn in_background(&self, work: impl Future<Output = ()> + 'static) {
+        actix_web::rt::spawn(self.gate.entering.track_future(work));
+    }
+
     /// Returns the source of time and randomness.
     pub fn env(&self) -> &dyn Env {
         &*self.gate.env

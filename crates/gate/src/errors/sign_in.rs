@@ -12,6 +12,19 @@ impl From<sign_in::LockoutError> for Problem {
     }
 }
 
+impl From<sign_in::removals::Error> for Problem {
+    fn from(error: sign_in::removals::Error) -> Self {
+        use sign_in::removals::Error;
+        match error {
+            Error::NotFound => Self::not_found(),
+            Error::NotPaused => Self::new(Code::Conflict, error.to_string()).reason("NOT_PAUSED"),
+            Error::Limit(_) => Self::invalid_request(error.to_string()),
+            Error::Directory(error) => error.into(),
+            Error::Store(error) => error.into(),
+        }
+    }
+}
+
 impl From<sign_in::Error> for Problem {
     fn from(error: sign_in::Error) -> Self {
         use sign_in::Error;

@@ -3,6 +3,7 @@
 pub(crate) mod administrators;
 pub(crate) mod connection_accounts;
 pub(crate) mod held_roles;
+pub(crate) mod holders;
 pub(crate) mod links;
 pub(crate) mod people;
 pub(crate) mod role_rules;

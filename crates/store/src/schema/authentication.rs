@@ -11,6 +11,38 @@ diesel::table! {
         revoked_at -> Nullable<Timestamp>,
         last_used_at -> Nullable<Timestamp>,
         last_used_ip -> Nullable<Text>,
+        removals_paused_at -> Nullable<Timestamp>,
+        removals_unlimited_until -> Nullable<Timestamp>,
+        removals_users -> Nullable<BigInt>,
+        removals_counted_at -> Nullable<Timestamp>,
+    }
+}
+
+diesel::table! {
+    removal_limits (tenant_id) {
+        tenant_id -> Text,
+        enabled -> Bool,
+        percent -> BigInt,
+        users -> BigInt,
+    }
+}
+
+diesel::table! {
+    removals (tenant_id, token_id, user_id) {
+        tenant_id -> Text,
+        token_id -> Text,
+        user_id -> Text,
+        at -> Timestamp,
+    }
+}
+
+diesel::table! {
+    held_removals (tenant_id, token_id, user_id) {
+        tenant_id -> Text,
+        token_id -> Text,
+        user_id -> Text,
+        deletes -> Bool,
+        at -> Timestamp,
     }
 }
 

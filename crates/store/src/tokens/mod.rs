@@ -1,6 +1,7 @@
 //! Personal access tokens and SCIM tokens.
 
 pub(crate) mod pats;
+pub(crate) mod removals;
 pub(crate) mod rows;
 pub(crate) mod scim_refusals;
 pub(crate) mod scim_tokens;

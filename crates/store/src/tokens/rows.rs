@@ -68,6 +68,7 @@ pub(crate) struct ScimTokenRow {
     pub(crate) name: String,
     pub(crate) hash: Vec<u8>,
     pub(crate) create_conflict: bool,
+    pub(crate) removals_paused_at: Option<NaiveDateTime>,
     pub(crate) created_at: NaiveDateTime,
     pub(crate) revoked_at: Option<NaiveDateTime>,
     pub(crate) last_used_at: Option<NaiveDateTime>,
@@ -84,6 +85,7 @@ impl TryFrom<ScimTokenRow> for ScimToken {
             hash: TokenHash::from_bytes(&row.hash)
                 .ok_or_else(|| corrupt("scim_tokens.hash", "not 32 bytes"))?,
             create_conflict: row.create_conflict,
+            removals_paused_at: row.removals_paused_at.map(Timestamp::from_naive),
             created_at: Timestamp::from_naive(row.created_at),
             revoked_at: row.revoked_at.map(Timestamp::from_naive),
             last_used_at: row.last_used_at.map(Timestamp::from_naive),

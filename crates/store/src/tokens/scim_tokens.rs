@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use diesel::{dsl, prelude::*};
 use diesel_async::RunQueryDsl;
 use kernel::{StoreResult, Timestamp};
-use tokens::{ScimToken, ScimTokenId, ScimTokenStore};
+use tokens::{ScimToken, ScimTokenId, ScimTokenStore, removals::RemovalStore};
 
 use super::rows::ScimTokenRow;
 use crate::{
@@ -23,6 +23,7 @@ impl ScimTokenStore for Tx {
             name: token.name.clone(),
             hash: token.hash.as_bytes().to_vec(),
             create_conflict: token.create_conflict,
+            removals_paused_at: token.removals_paused_at.map(Timestamp::naive),
             created_at: token.created_at.naive(),
             revoked_at: token.revoked_at.map(Timestamp::naive),
             last_used_at: token.last_used_at.map(Timestamp::naive),
@@ -56,6 +57,9 @@ impl ScimTokenStore for Tx {
             .filter(scim_tokens::revoked_at.is_null());
         let query = Prepared(dsl::update(live).set(scim_tokens::revoked_at.eq(at.naive())));
         let revoked = change!(self, c => query.execute(c).await)? == 1;
+        if revoked {
+            self.drop_held_removals(id).await?;
+        }
         Ok(revoked)
     }
 }

@@ -47,7 +47,7 @@ const MAY_SCAN: [(&str, &str); 4] = [
 /// Statements that a distributed database would send to all nodes, each with its reason. No request runs them, except where
 /// the reason says so. On a distributed database, background jobs search each shard instead of running most of them. This
 /// list may only shrink.
-const MAY_ASK_ALL: [(&str, &str); 24] = [
+const MAY_ASK_ALL: [(&str, &str); 25] = [
     (" ORDER BY `tenants`.`id` LIMIT", "the command line lists tenants"),
     ("WHERE (users.role = 'ADMIN' AND (", "once, while a new server is set up"),
     ("`tenant_id` FROM `scim_tokens` WHERE (`scim_tokens`.`id` =", "the command line finds a token"),
@@ -67,6 +67,7 @@ const MAY_ASK_ALL: [(&str, &str); 24] = [
     ("WHERE (`saml_trials`.`expires_at` <=", "background: purges"),
     ("WHERE (`saml_assertions`.`expires_at` <=", "background: purges"),
     ("DELETE FROM links WHERE created_at <", "background: purges"),
+    ("DELETE FROM removals WHERE at <", "background: purges"),
     ("DELETE FROM scim_refusals WHERE last_at <", "background: purges"),
     ("DELETE FROM spent_challenges WHERE until <", "background: purges"),
     ("DELETE FROM step_up_", "background: purges"),

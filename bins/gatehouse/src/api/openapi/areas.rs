@@ -1,7 +1,7 @@
 //! The area of each operation, used as its tag.
 
 /// Path prefixes and their tags; the first match counts.
-const AREAS: [(&str, &str); 21] = [
+const AREAS: [(&str, &str); 23] = [
     ("/api/auth/step-up", "Step-up"),
     ("/api/auth", "Sign-in"),
     ("/api/developers", "Discovery"),
@@ -17,8 +17,10 @@ const AREAS: [(&str, &str); 21] = [
     ("/api/settings/audit-log", "Audit log"),
     ("/api/settings/domains", "Single sign-on"),
     ("/api/settings/oidc-providers", "Single sign-on"),
+    ("/api/settings/removal-limit", "Removals"),
     ("/api/settings/role", "Roles"),
     ("/api/settings/saml-providers", "Single sign-on"),
+    ("/api/settings/scim-tokens/{id}/removals", "Removals"),
     ("/api/settings/sso-connections", "Single sign-on"),
     ("/api/settings/users/{id}/saml-subjects", "Single sign-on"),
     ("/api/settings/webhooks", "Webhooks"),

@@ -4,6 +4,7 @@ mod answers;
 mod given_roles;
 mod groups;
 mod parameters;
+mod removals;
 mod root;
 mod search;
 mod service;

@@ -8,16 +8,18 @@ use audit::{
 use directory::Role;
 use kernel::{Ctx, UserId};
 use scim_core::{
-    Error, OnExisting, Params, Patch, User, UserDraft,
+    Error, OnExisting, Params, Patch, User, UserDraft, UserStore,
     schema::USERS,
-    users::{self, ChangedUser, CreatedUser},
+    users::{self, CreatedUser, PlannedChange},
 };
 use store::{Cost, Tx};
+use tokens::removals::RemovalKind;
 use utoipa_actix_web::service_config::ServiceConfig;
 
 use super::{
     answers::{Answer, list, no_content, one, resource_id, unsealed},
     parameters::{PageQuery, ProjectionQuery, UserListProjectionQuery},
+    removals::{hold_removal, refuse},
     root::root,
     shapes::{ScimPatch, ScimSearch, ScimUser, ScimUserBody, ScimUserList},
 };
@@ -159,15 +161,18 @@ async fn get_user(call: Call<ScimRead>) -> Answer {
 #[utoipa::path(
     params(ProjectionQuery),
     request_body = ScimUserBody,
-    responses((status = 200, description = "The updated user.", body = ScimUser))
+    responses(
+        (status = 200, description = "The updated user.", body = ScimUser),
+        (status = 403, description = "REMOVALS_PAUSED: the deactivation is held, because the token removes too many users."),
+    )
 )]
 #[put("/api/scim/v2/Users/{id}")]
 async fn replace_user(call: Call<ScimWrite>, body: ScimJson) -> Answer {
     let draft = UserDraft::read(&body.0)?;
     draft.require_user_name()?;
     let id: UserId = resource_id(&call)?;
-    let replace = async move |ctx: &Ctx, tx: &mut Tx| users::replace(ctx, tx, &id, draft).await;
-    change_user(&call, replace).await
+    let plan = async move |tx: &mut Tx| users::plan_replace(tx, &id, draft).await;
+    change_user(&call, plan).await
 }
 
 /// Update a user
@@ -186,42 +191,64 @@ async fn replace_user(call: Call<ScimWrite>, body: ScimJson) -> Answer {
             ]
         })),
     )),
-    responses((status = 200, description = "The updated user.", body = ScimUser))
+    responses(
+        (status = 200, description = "The updated user.", body = ScimUser),
+        (status = 403, description = "REMOVALS_PAUSED: the deactivation is held, because the token removes too many users."),
+    )
 )]
 #[patch("/api/scim/v2/Users/{id}")]
 async fn patch_user(call: Call<ScimWrite>, body: ScimJson) -> Answer {
     let patch = Patch::read(&USERS, &body.0)?;
     let id: UserId = resource_id(&call)?;
-    let apply = async move |ctx: &Ctx, tx: &mut Tx| users::patch(ctx, tx, &id, &patch).await;
-    change_user(&call, apply).await
+    let plan = async move |tx: &mut Tx| users::plan_patch(tx, &id, &patch).await;
+    change_user(&call, plan).await
 }
 
-/// Changes a user with an audit entry, and responds with the new state.
+/// Makes a planned change of a user with an audit entry, and responds with the new state.
 async fn change_user(
     call: &Call<ScimWrite>,
-    change: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<ChangedUser, Error> + Send + 'static,
+    plan: impl AsyncFnOnce(&mut Tx) -> Result<PlannedChange, Error> + Send + 'static,
 ) -> Answer {
+    let token = call.caller().id.clone();
     let changed = call.write(async move |ctx: &Ctx, tx: &mut Tx| {
-        let changed = change(ctx, tx).await?;
+        let planned = plan(tx).await?;
+        if planned.activation() == Some(false) {
+            let removal = (planned.user(), true, RemovalKind::Deactivate);
+            if let Some(held) = hold_removal(ctx, tx, &token, removal).await? {
+                return Ok(held.map(Err));
+            }
+        }
+        let changed = planned.make(ctx, tx).await?;
         let events = changes(changed.user.id.as_str(), &changed.changed, changed.activation);
-        Ok::<_, Error>(Audited::of_changes(changed.user, events))
+        Ok::<_, Error>(Audited::of_changes(Ok(changed.user), events))
     });
-    Ok(user_answer(StatusCode::OK, changed.await?, call))
+    let user = changed.await?.map_err(|held| refuse(call, held))?;
+    Ok(user_answer(StatusCode::OK, user, call))
 }
 
 /// Delete a user
 ///
 /// RFC 7644, section 3.6: removes the user from all responses and groups and ends all access. The user name is free
 /// again; a user created with it gets another ID.
-#[utoipa::path(responses((status = 204, description = "Deleted.")))]
+#[utoipa::path(
+    responses(
+        (status = 204, description = "Deleted."),
+        (status = 403, description = "REMOVALS_PAUSED: the deletion is held, because the token removes too many users."),
+    )
+)]
 #[delete("/api/scim/v2/Users/{id}")]
 async fn delete_user(call: Call<ScimWrite>) -> Answer {
     let id: UserId = resource_id(&call)?;
+    let token = call.caller().id.clone();
     let deleted = call.write(async move |ctx, tx| {
-        let user = users::delete(ctx, tx, &id).await?;
-        Ok::<_, Error>(Audited::new((), Event::new(user.id.as_str(), &UserDeleted {})))
+        let user = users::lock(tx, &id).await?;
+        if let Some(held) = hold_removal(ctx, tx, &token, (&id, user.active, RemovalKind::Delete)).await? {
+            return Ok(held.map(Err));
+        }
+        tx.delete_user(&user, ctx.now).await?;
+        Ok::<_, Error>(Audited::new(Ok(()), Event::new(id.as_str(), &UserDeleted {})))
     });
-    deleted.await?;
+    deleted.await?.map_err(|held| refuse(&call, held))?;
     Ok(no_content())
 }
 

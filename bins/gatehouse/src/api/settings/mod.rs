@@ -5,6 +5,8 @@ pub(crate) mod audit_log;
 pub(crate) mod domains;
 mod network_policy;
 pub(crate) mod oidc_providers;
+mod removal_limit;
+mod removals;
 mod role_rules;
 mod roles;
 pub(crate) mod saml_providers;
@@ -17,9 +19,13 @@ pub(crate) mod webhooks;
 
 pub(crate) use self::audit_log::area::AuditLogs;
 pub(crate) use self::{
-    attestation_policy::impact::impact_of, oidc_providers::views::OidcProviderView,
-    roles::built_in as built_in_role, saml_providers::views::ProviderView,
-    sso_accounts::Accounts as SsoAccounts, users::filter as user_filter,
+    attestation_policy::impact::impact_of,
+    oidc_providers::views::OidcProviderView,
+    removals::{HeldRemovalView, with_names as removals_with_names},
+    roles::built_in as built_in_role,
+    saml_providers::views::ProviderView,
+    sso_accounts::Accounts as SsoAccounts,
+    users::filter as user_filter,
 };
 
 use utoipa_actix_web::service_config::ServiceConfig;
@@ -77,6 +83,11 @@ pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
         .service(scim_tokens::list_scim_tokens)
         .service(scim_tokens::create_scim_token)
         .service(scim_tokens::revoke_scim_token)
+        .service(removals::list_removals)
+        .service(removals::apply_removals)
+        .service(removals::discard_removals)
+        .service(removal_limit::get_removal_limit)
+        .service(removal_limit::put_removal_limit)
         .service(saml_providers::list_saml_providers)
         .service(saml_providers::create_saml_provider)
         .service(saml_providers::get_saml_provider)

@@ -27,6 +27,9 @@ struct ScimTokenView {
     name: String,
     /// Whether creating an existing user returns 409 instead of 200 with that user.
     create_conflict: bool,
+    /// When its removals of users were paused, because they exceed the limit; `null` if they are not.
+    #[schema(required, value_type = Option<String>, format = "date-time")]
+    removals_paused_at: Option<Timestamp>,
     #[schema(value_type = String, format = "date-time")]
     created_at: Timestamp,
     /// Precise to the minute.
@@ -47,6 +50,7 @@ impl ScimTokenView {
             id: token.id.to_string(),
             name: token.name.clone(),
             create_conflict: token.create_conflict,
+            removals_paused_at: token.removals_paused_at,
             created_at: token.created_at,
             last_used_at: token.last_used_at,
             last_used_ip_prefix: token.last_used_ip.map(ip_prefix),

@@ -19,6 +19,7 @@ pub(super) async fn scim_tokens(tenant: &str, office: &Operator) -> Result<Repor
             "id": token.id,
             "name": token.name,
             "createConflict": token.create_conflict,
+            "removalsPausedAt": token.removals_paused_at,
             "createdAt": token.created_at,
             "lastUsedAt": token.last_used_at,
             "revokedAt": token.revoked_at,
@@ -26,7 +27,7 @@ pub(super) async fn scim_tokens(tenant: &str, office: &Operator) -> Result<Repor
     };
     let columns: &Columns<'_, ScimToken> = &[
         ("NAME", &|token| token.name.clone()),
-        ("STATE", &|token| if token.revoked_at.is_some() { "revoked" } else { "active" }.to_owned()),
+        ("STATE", &|token| scim_state(token).to_owned()),
         ("CREATED", &|token| token.created_at.to_string()),
         ("LAST USED", &|token| or_hyphen(token.last_used_at)),
         ("ID", &|token| token.id.to_string()),
@@ -64,6 +65,16 @@ pub(super) async fn personal_tokens(tenant: &str, email: &Email, office: &Operat
     ];
     let empty = format!("{email} has no personal access tokens.");
     Ok(listing("tokens", &tokens, json_of, columns, &empty))
+}
+
+fn scim_state(token: &ScimToken) -> &'static str {
+    if token.revoked_at.is_some() {
+        "revoked"
+    } else if token.removals_paused_at.is_some() {
+        "removals paused"
+    } else {
+        "active"
+    }
 }
 
 fn state(token: &Pat, now: Timestamp) -> &'static str {

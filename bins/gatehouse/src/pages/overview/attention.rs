@@ -6,7 +6,7 @@ use kernel::{StoreResult, Timestamp};
 use saml_sp::{Finding, FindingOutcome, ProviderId, ProviderStore};
 use sign_in::sso::oidc::OidcStore;
 use store::Tx;
-use tokens::Pat;
+use tokens::{Pat, ScimToken, ScimTokenStore, removals::RemovalStore};
 use webhooks::{DisabledReason, Subscription};
 
 /// Milliseconds of a day.
@@ -57,6 +57,30 @@ impl ConnectionFindings {
             name: provider.name,
         }));
         Ok(all)
+    }
+}
+
+/// The paused SCIM tokens of a tenant, with the numbers of users who wait for a decision.
+pub(super) async fn paused_tokens(tx: &mut Tx) -> StoreResult<Vec<(ScimToken, u64)>> {
+    let mut paused = Vec::new();
+    for token in tx.scim_tokens().await?.into_iter().filter(|token| token.removals_paused_at.is_some()) {
+        let held = tx.count_held_removals(&token.id).await?;
+        paused.push((token, held));
+    }
+    Ok(paused)
+}
+
+/// Returns the problem of a SCIM token whose removals are paused.
+pub(super) fn of_paused_token((token, held): (ScimToken, u64)) -> ProblemRow {
+    ProblemRow {
+        title: token.name,
+        detail: if held == 1 {
+            "This SCIM token removes too many users. 1 removal waits for your decision.".to_owned()
+        } else {
+            format!("This SCIM token removes too many users. {held} removals wait for your decision.")
+        },
+        path: super::super::scim::PATH.to_owned(),
+        is_failure: true,
     }
 }
 

@@ -123,6 +123,22 @@ class Administrator:
             self.provider = self.create("/api/settings/saml-providers", self.provider_body())
         return self.provider
 
+    def paused_token(self):
+        """Create a SCIM token, and remove users with it until its removals are paused."""
+        self.ask("PUT", "/api/settings/removal-limit", {"enabled": True, "percent": 1, "users": 1})
+        self.make_room("/api/settings/scim-tokens")
+        made = self.ask("POST", "/api/settings/scim-tokens", {"name": "Directory"})
+        authorized = {"Authorization": f"Bearer {made['token']}", "Content-Type": "application/scim+json"}
+        users = BASE + "/api/scim/v2/Users"
+        with requests.Session() as directory:
+            directory.trust_env = False
+            directory.headers.update(authorized)
+            for status in (204, 403):
+                user = directory.post(users, json={"userName": f"leaver-{next(numbers)}"}, timeout=10).json()
+                removed = directory.delete(f"{users}/{user['id']}", timeout=10)
+                assert removed.status_code == status, removed.text
+        return made["id"]
+
     def object(self, method, path):
         """Return path parameters of an existing object; schemathesis generates the others."""
         own, rest = path.removeprefix("/api/me/"), path.removeprefix("/api/settings/")
@@ -152,6 +168,8 @@ class Administrator:
             return {"id": self.create("/api/settings/role-rules", rule)}
         if rest.startswith("sso-connections/"):
             return {"id": self.kept_provider()}
+        if "/removals" in rest:
+            return {"id": self.paused_token()}
         if rest.startswith("scim-tokens/"):
             return {"id": self.create("/api/settings/scim-tokens", {"name": "Tool"})}
         if rest.startswith("webhooks/"):

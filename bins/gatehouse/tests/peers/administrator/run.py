@@ -21,6 +21,8 @@ UNDESCRIBED = {
     "POST /api/settings/network-policy/test": "one of two fields",
     "POST /api/settings/oidc-providers": "a provider that is refused",
     "PUT /api/settings/oidc-providers/{id}": "domains that differ in more than case",
+    "GET /api/settings/scim-tokens/{id}/removals": "cursor",
+    "PUT /api/settings/removal-limit": "an integer with a point",
     "POST /api/settings/roles": "a name that no other role has",
     "PUT /api/settings/roles/{id}": "a name that no other role has",
     "POST /api/settings/role-rules": "an existing group",

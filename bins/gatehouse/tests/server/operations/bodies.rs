@@ -51,6 +51,7 @@ pub(crate) fn body(operation: &Operation) -> Option<Value> {
         "rotate_webhook_secret" => Some(json!({ "overlapHours": 1 })),
         "replay_webhook" => Some(json!({ "from": "2026-01-01T00:00:00Z" })),
         "create_scim_token" => Some(json!({ "name": "Okta" })),
+        "put_removal_limit" => Some(json!({ "enabled": true, "percent": 30, "users": 20 })),
         "patch_person" => Some(json!({ "title": "Countess" })),
         "invite_user" => Some(json!({ "email": "invited@example.com" })),
         "invite_users" => Some(json!({ "emails": ["first@example.com", "second@example.com"] })),
@@ -103,6 +104,8 @@ pub(crate) fn body(operation: &Operation) -> Option<Value> {
         | "rotate_saml_certificate"
         | "complete_saml_rotation"
         | "verify_domain"
+        | "apply_removals"
+        | "discard_removals"
         | "saml_acs"
         | "saml_slo"
         | "retry_webhook_delivery" => Some(json!({})),

@@ -2,6 +2,7 @@
 
 use directory::Role;
 use serde_json::{Value, json};
+use tokens::removals::{HeldRemoval, RemovalKind, RemovalState, RemovalStore};
 
 use super::{
     list::Operation,
@@ -56,6 +57,18 @@ impl<'s> World<'s> {
             "scimToken" => call(&self.tenant.scim, operation, ids),
             other => panic!("{other} has no caller: add one here"),
         }
+    }
+
+    /// Pauses the removals of a SCIM token and holds one.
+    fn hold_removal(&self, server: &Server, token: &str) {
+        let token: tokens::ScimTokenId = token.parse().unwrap();
+        let user = server.person(&self.tenant, &format!("{}@example.com", token.key()), Role::Member).id;
+        server.write(&self.tenant.id, async move |ctx, tx| {
+            let held = HeldRemoval { user, kind: RemovalKind::Deactivate, at: ctx.now };
+            tx.hold_removal(&token, &held).await?;
+            let paused = RemovalState { paused_at: Some(ctx.now), ..RemovalState::default() };
+            tx.set_removal_state(&token, &paused).await
+        });
     }
 
     /// Returns a sealed entry of the tenant's audit log.
@@ -205,6 +218,11 @@ impl<'s> World<'s> {
                 let proved = server.proved(&self.admin, "SCIM_TOKEN_MINT");
                 let made = proved.post("/api/settings/scim-tokens", &json!({ "name": "Okta" }));
                 Some(vec![text(&made.json()["id"])])
+            }
+            held if held.starts_with("/api/settings/scim-tokens/{id}/removals") => {
+                let token = self.resources(server, "/api/settings/scim-tokens/{id}")?.remove(0);
+                self.hold_removal(server, &token);
+                Some(vec![token])
             }
             "/api/settings/roles/{id}" => {
                 let count = self.admin.get("/api/settings/roles").json()["roles"].as_array().unwrap().len();

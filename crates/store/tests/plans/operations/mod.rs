@@ -2,6 +2,7 @@
 
 mod audit_log;
 mod oidc;
+mod removals;
 mod roles;
 mod saml;
 mod sign_in;
@@ -33,6 +34,7 @@ pub(crate) async fn run_all(store: &Store) {
         webhooks::run(ctx, tx).await?;
         saml::run(ctx, tx).await?;
         oidc::run(ctx, tx).await?;
+        removals::run(ctx, tx).await?;
         roles::run(ctx, tx).await?;
         // The export asks for their names.
         let actors = ["usr_1", "sct_1", "sso_1"].map(Actor::system);

@@ -77,6 +77,7 @@ pub(super) async fn run(ctx: &Ctx, tx: &mut Tx) -> Result<(), StoreError> {
     for groups in [vec!["a".to_owned(), "b".into()], vec!["b".into()]] {
         tx.replace_claimed_groups(&person.id, PROVIDER, &groups).await?;
     }
+    tx.users_with_permission(Permission::ManageConnections, 10).await?;
     tx.drop_claimed_groups(PROVIDER, ctx.now).await?;
     tx.delete_group(&group.id).await?;
     tx.delete_person(&person, ctx.now).await?;

@@ -114,6 +114,23 @@ policy |= {"pat": {"maxDays": 90, "allowedScopes": ["read:profile", "admin:tenan
 ask("put_sign_in_policy", body=policy, step_up="SIGN_IN_POLICY_CHANGE")
 minted = ask("create_scim_token", body={"name": "Okta", "createConflict": True}, step_up="SCIM_TOKEN_MINT")
 ask("list_scim_tokens")
+
+# A directory that removes too many users.
+ask("get_removal_limit")
+ask("put_removal_limit", body={"enabled": True, "percent": 1, "users": 1}, step_up="SCIM_TOKEN_MINT")
+ask("put_removal_limit", body={"enabled": True, "percent": 0, "users": 1}, step_up="SCIM_TOKEN_MINT", status=400)
+directory = AuthenticatedClient(token=minted.token, **plain)
+ask("discard_removals", minted.id, status=409)
+for name, status in [("leaver-1", 204), ("leaver-2", 403)]:
+    leaver = ask("create_user", client=directory, status=201, body={"userName": name})
+    ask("delete_user", leaver.id, client=directory, status=status)
+held = ask("list_removals", minted.id)
+assert [(one.user_name, one.action) for one in held.removals] == [("leaver-2", "DELETE")], held
+ask("discard_removals", minted.id)
+ask("delete_user", leaver.id, client=directory, status=403)
+applied = ask("apply_removals", minted.id, step_up="SCIM_TOKEN_MINT")
+assert (applied.removed, applied.kept) == (1, 0), applied
+ask("put_removal_limit", body={"enabled": True, "percent": 20, "users": 10}, step_up="SCIM_TOKEN_MINT")
 ask("revoke_scim_token", minted.id)
 rule = ask("add_network_rule", body={"cidr": "192.0.2.0/24", "label": "office"}, step_up="NETWORK_POLICY_CHANGE")
 ask("add_network_rules", body={"rules": [{"cidr": "198.51.100.0/24", "label": "branch"}]}, step_up="NETWORK_POLICY_CHANGE")

@@ -28,6 +28,7 @@ const PERMITTED: [(Role, &[&str]); 5] = [
             "/api/settings/sso-connections",
             "/api/settings/domains",
             "/api/settings/scim-tokens",
+            "/api/settings/removal-limit",
             "/api/settings/users/{id}/saml-subjects",
         ],
     ),

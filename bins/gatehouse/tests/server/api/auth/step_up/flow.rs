@@ -166,6 +166,7 @@ fn guarded_actions_succeed_with_a_step_up() {
         let group = tenant.scim.post("/api/scim/v2/Groups", &json!({ "displayName": "Desk" })).json();
         let rule = json!({ "groupId": group["id"], "role": "SUPPORT" });
         let role = json!({ "name": "Help desk", "permissions": ["read:users"] });
+        let limit = json!({ "enabled": true, "percent": 30, "users": 20 });
         let acts = [
             ("POST", "/api/me/recovery-codes".to_owned(), json!({}), "ACCOUNT_SECURITY_CHANGE"),
             ("POST", "/api/me/factors/totp".into(), json!({}), "ACCOUNT_SECURITY_CHANGE"),
@@ -177,6 +178,7 @@ fn guarded_actions_succeed_with_a_step_up() {
                 "PAT_MINT_ADMIN",
             ),
             ("POST", "/api/settings/scim-tokens".into(), json!({ "name": "x" }), "SCIM_TOKEN_MINT"),
+            ("PUT", "/api/settings/removal-limit".into(), limit, "SCIM_TOKEN_MINT"),
             ("PUT", "/api/settings/sign-in-policy".into(), policy, "SIGN_IN_POLICY_CHANGE"),
             (
                 "POST",

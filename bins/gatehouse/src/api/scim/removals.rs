@@ -1,0 +1,86 @@
+//! Removals of users, which are held while they exceed the tenant's limit.
+
+use audit::Audited;
+use directory::{Message, Permission, Person, TenantStore};
+use gate::{
+    errors::{Problem, ScimProblem},
+    permissions::ScimWrite,
+};
+use kernel::{Ctx, StoreResult, UserId};
+use sign_in::removals::{Held, hold};
+use store::Tx;
+use tokens::{
+    ScimTokenId,
+    removals::{Removal, RemovalKind},
+};
+
+use crate::api::{Call, Site};
+
+/// Maximum number of administrators who get a message.
+const RECIPIENTS: u32 = 50;
+
+/// A removal that was held, and what administrators are told if it has paused the token.
+pub(super) struct HeldRemoval(Option<Notice>);
+
+struct Notice {
+    tenant: String,
+    removed: u64,
+    recipients: Vec<Person>,
+}
+
+/// Decides whether the caller's token may remove this user. Returns `None` if it may; otherwise commit the result.
+pub(super) async fn hold_removal(
+    ctx: &Ctx,
+    tx: &mut Tx,
+    token: &ScimTokenId,
+    (user, was_active, kind): (&UserId, bool, RemovalKind),
+) -> StoreResult<Option<Audited<HeldRemoval>>> {
+    let removal = Removal { user: user.clone(), was_active, kind };
+    let Some(audited) = hold(ctx, tx, token, &removal).await? else { return Ok(None) };
+    let (held, events) = audited.into_parts();
+    let notice = match held {
+        Held::Paused => None,
+        Held::Pausing { removed } => Some(Notice {
+            tenant: tx.own_tenant().await?.map(|tenant| tenant.name).unwrap_or_default(),
+            removed,
+            recipients: tx.users_with_permission(Permission::ManageConnections, RECIPIENTS).await?,
+        }),
+    };
+    Ok(Some(Audited::of_changes(HeldRemoval(notice), events)))
+}
+
+/// Refuses the request whose removal was held. If it has paused the token, logs that and tells administrators by mail,
+/// after the response.
+pub(super) fn refuse(call: &Call<ScimWrite>, HeldRemoval(notice): HeldRemoval) -> ScimProblem {
+    let page = page(&call.site);
+    if let Some(Notice { tenant, removed, recipients }) = notice {
+        let (token, site) = (call.caller(), call.site.clone());
+        tracing::warn!(
+            tenant = call.tenant().as_str(),
+            token = token.id.as_str(),
+            removed,
+            "paused the removals of a SCIM token, because they exceed the limit"
+        );
+        let message = Message::removals_paused(&tenant, &token.name, removed, &page);
+        call.in_background(async move { send(&site, &recipients, &message).await });
+    }
+    let message = format!(
+        "Too many users were deactivated or deleted with this token within an hour. Further removals are held until an \
+         administrator decides at {page}."
+    );
+    Problem::forbidden("REMOVALS_PAUSED", message).into()
+}
+
+fn page(site: &Site) -> String {
+    format!("{}{}", site.pipeline.base_url.trim_end_matches('/'), crate::pages::SCIM)
+}
+
+async fn send(site: &Site, recipients: &[Person], message: &Message) {
+    let Some(mail) = &site.mail else { return };
+    for person in recipients {
+        let Some(email) = &person.email else { continue };
+        if let Err(error) = mail.send(email, message.clone()).await {
+            tracing::warn!(user = person.id.as_str(), %error, "cannot tell an administrator about paused removals");
+        }
+    }
+}

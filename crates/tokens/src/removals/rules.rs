@@ -1,0 +1,91 @@
+//! The decision whether a token may remove a user.
+
+use kernel::{Ctx, StoreResult};
+
+use super::{HeldRemoval, Removal, RemovalLimit, RemovalState, RemovalStore};
+use crate::ScimTokenId;
+
+/// The time over which removals are counted, in milliseconds.
+pub const WINDOW: i64 = 3_600_000;
+/// How long the limit does not apply after an administrator has applied the held removals, in milliseconds.
+pub const RESUMED_FOR: i64 = 3_600_000;
+
+/// The decision about a removal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Admission {
+    /// The token may remove the user.
+    Admitted,
+    /// The removal is held, because this request exceeds the limit and pauses the token's removals.
+    Paused {
+        /// How many users the token has removed within the last hour.
+        removed: u64,
+        /// The limit.
+        limit: RemovalLimit,
+    },
+    /// The removal is held, because the token's removals were paused before.
+    Held,
+}
+
+/// Decides whether a token may remove a user now, and records the removal or holds it. Commit the unit of work in either
+/// case. A revoked token may not remove anybody.
+pub async fn admit(
+    ctx: &Ctx,
+    store: &mut dyn RemovalStore,
+    token: &ScimTokenId,
+    removal: &Removal,
+) -> StoreResult<Admission> {
+    let limit = store.removal_limit().await?;
+    let Some(state) = store.removal_state(token).await? else { return Ok(Admission::Held) };
+    let held = HeldRemoval { user: removal.user.clone(), kind: removal.kind, at: ctx.now };
+    if state.paused_at.is_some() {
+        store.hold_removal(token, &held).await?;
+        return Ok(Admission::Held);
+    }
+    let is_unlimited = !limit.enabled || state.unlimited_until.is_some_and(|until| ctx.now < until);
+    if !is_unlimited {
+        let before = store.count_removals(token, &removal.user, ctx.now.plus_millis(-WINDOW)).await?;
+        let removed_users = before + u64::from(!removal.was_active);
+        if before >= u64::from(limit.users)
+            && limit.is_exceeded(before + 1, users_of(ctx, store, token, state, removed_users).await?)
+        {
+            store.hold_removal(token, &held).await?;
+            let paused = RemovalState { paused_at: Some(ctx.now), ..RemovalState::default() };
+            store.set_removal_state(token, &paused).await?;
+            return Ok(Admission::Paused { removed: before, limit });
+        }
+    }
+    store.record_removal(token, &removal.user, ctx.now).await?;
+    Ok(Admission::Admitted)
+}
+
+/// Returns the number of users of whom the share is computed. They are counted once within an hour: those who are active,
+/// and the `removed` ones.
+async fn users_of(
+    ctx: &Ctx,
+    store: &mut dyn RemovalStore,
+    token: &ScimTokenId,
+    state: RemovalState,
+    removed: u64,
+) -> StoreResult<u64> {
+    if let Some((users, at)) = state.counted
+        && ctx.now < at.plus_millis(WINDOW)
+    {
+        return Ok(users);
+    }
+    let users = store.count_active_users().await? + removed;
+    store.set_removal_state(token, &RemovalState { counted: Some((users, ctx.now)), ..state }).await?;
+    Ok(users)
+}
+
+/// Ends the pause of a token's removals. With `is_unlimited`, the limit does not apply for [`RESUMED_FOR`], so that the
+/// directory can repeat its requests.
+pub async fn resume(
+    ctx: &Ctx,
+    store: &mut dyn RemovalStore,
+    token: &ScimTokenId,
+    is_unlimited: bool,
+) -> StoreResult<()> {
+    let unlimited_until = is_unlimited.then(|| ctx.now.plus_millis(RESUMED_FOR));
+    let resumed = RemovalState { unlimited_until, ..RemovalState::default() };
+    store.set_removal_state(token, &resumed).await
+}

@@ -1,0 +1,151 @@
+//! A SCIM token that removes too many users is paused.
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+use std::sync::Arc;
+
+use kernel::{Actor, Ctx, Env, ManualEnv, TenantId, UserId};
+use tokens::{
+    ScimTokenId,
+    removals::{
+        Admission, MemoryRemovals, RESUMED_FOR, Removal, RemovalKind, RemovalLimit, RemovalStore, WINDOW,
+        admit, resume,
+    },
+};
+
+struct World {
+    ctx: Ctx,
+    store: MemoryRemovals,
+    token: ScimTokenId,
+}
+
+impl World {
+    fn of_users(count: usize) -> Self {
+        let env: Arc<dyn Env> = Arc::new(ManualEnv::at("2026-01-01T00:00:00.000Z".parse().unwrap()));
+        let mut store = MemoryRemovals::default();
+        store.active.extend((0..count).map(|_| UserId::new(&*env)));
+        let token = ScimTokenId::new(&*env);
+        let tenant = TenantId::new(&*env);
+        Self { ctx: Ctx::new(env, tenant, Actor::system("test")), store, token }
+    }
+
+    async fn ask(&mut self, user: &UserId, kind: RemovalKind) -> Admission {
+        let was_active = self.store.active.contains(user);
+        let removal = Removal { user: user.clone(), was_active, kind };
+        let admission = admit(&self.ctx, &mut self.store, &self.token, &removal).await.unwrap();
+        if admission == Admission::Admitted {
+            self.store.active.remove(user);
+        }
+        admission
+    }
+
+    /// Removes users until the token is paused, and returns how many were removed.
+    async fn remove_all(&mut self) -> usize {
+        let users: Vec<_> = self.store.active.iter().cloned().collect();
+        for (count, user) in users.iter().enumerate() {
+            if self.ask(user, RemovalKind::Deactivate).await != Admission::Admitted {
+                return count;
+            }
+        }
+        users.len()
+    }
+
+    async fn held(&mut self) -> Vec<(UserId, RemovalKind)> {
+        let held = self.store.held_removals(&self.token, None, u32::MAX).await.unwrap();
+        held.into_iter().map(|held| (held.user, held.kind)).collect()
+    }
+
+    fn later(&mut self, millis: i64) {
+        self.ctx.now = self.ctx.now.plus_millis(millis);
+    }
+}
+
+#[tokio::test]
+async fn token_is_paused_only_above_the_share_and_the_number() {
+    // 20 percent of 30 users are 6, but 10 may always be removed.
+    for (users, expected) in
+        [(1, 1), (10, 10), (11, 10), (30, 10), (50, 10), (51, 10), (55, 11), (100, 20), (1000, 200)]
+    {
+        let mut world = World::of_users(users);
+        assert_eq!(world.remove_all().await, expected, "of {users} users");
+    }
+}
+
+#[tokio::test]
+async fn paused_token_holds_further_removals_and_a_deletion_wins() {
+    let mut world = World::of_users(30);
+    assert_eq!(world.remove_all().await, 10);
+    let users: Vec<_> = world.store.active.iter().cloned().collect();
+    assert_eq!(world.held().await, [(users[0].clone(), RemovalKind::Deactivate)]);
+    for kind in [RemovalKind::Delete, RemovalKind::Deactivate] {
+        assert_eq!(world.ask(&users[0], kind).await, Admission::Held);
+    }
+    assert_eq!(world.ask(&users[1], RemovalKind::Deactivate).await, Admission::Held);
+    let expected = [(users[0].clone(), RemovalKind::Delete), (users[1].clone(), RemovalKind::Deactivate)];
+    assert_eq!(world.held().await, expected);
+    world.later(10 * WINDOW);
+    assert_eq!(world.ask(&users[2], RemovalKind::Deactivate).await, Admission::Held, "time ends no pause");
+}
+
+#[tokio::test]
+async fn removals_of_the_last_hour_count_once_per_user_and_token() {
+    let mut world = World::of_users(30);
+    let users: Vec<_> = world.store.active.iter().cloned().collect();
+    for user in &users[..10] {
+        assert_eq!(world.ask(user, RemovalKind::Deactivate).await, Admission::Admitted);
+        assert_eq!(world.ask(user, RemovalKind::Delete).await, Admission::Admitted, "counted already");
+    }
+    let first = world.token.clone();
+    world.token = ScimTokenId::new(&*world.ctx.env);
+    assert_eq!(world.ask(&users[10], RemovalKind::Delete).await, Admission::Admitted, "another token");
+    world.token = first;
+    world.later(WINDOW);
+    assert_eq!(world.ask(&users[11], RemovalKind::Delete).await, Admission::Admitted, "an hour later");
+}
+
+#[tokio::test]
+async fn resumed_token_is_unlimited_for_an_hour_and_a_discarded_pause_returns() {
+    let mut world = World::of_users(60);
+    assert_eq!(world.remove_all().await, 12);
+    resume(&world.ctx, &mut world.store, &world.token, false).await.unwrap();
+    assert_eq!(world.remove_all().await, 0, "the limit is still exceeded");
+    resume(&world.ctx, &mut world.store, &world.token, true).await.unwrap();
+    world.later(RESUMED_FOR - 1);
+    assert_eq!(world.remove_all().await, 48);
+
+    let mut world = World::of_users(60);
+    assert_eq!(world.remove_all().await, 12);
+    resume(&world.ctx, &mut world.store, &world.token, true).await.unwrap();
+    world.later(RESUMED_FOR);
+    assert_eq!(world.remove_all().await, 10, "20 percent of 48 users are 9");
+}
+
+#[tokio::test]
+async fn deletion_of_inactive_users_counts_too() {
+    let mut world = World::of_users(20);
+    let inactive: Vec<_> = (0..20).map(|_| UserId::new(&*world.ctx.env)).collect();
+    for user in &inactive[..10] {
+        assert_eq!(world.ask(user, RemovalKind::Delete).await, Admission::Admitted);
+    }
+    assert!(matches!(
+        world.ask(&inactive[10], RemovalKind::Delete).await,
+        Admission::Paused { removed: 10, .. }
+    ));
+}
+
+#[tokio::test]
+async fn disabled_limit_pauses_nobody_and_numbers_out_of_range_are_refused() {
+    let mut world = World::of_users(40);
+    let limit = RemovalLimit { enabled: false, ..RemovalLimit::default() };
+    world.store.set_removal_limit(&limit).await.unwrap();
+    assert_eq!(world.remove_all().await, 40);
+    for (percent, users, is_valid) in [
+        (1, 1, true),
+        (100, 1_000_000, true),
+        (0, 1, false),
+        (101, 1, false),
+        (1, 0, false),
+        (1, 1_000_001, false),
+    ] {
+        assert_eq!(RemovalLimit { enabled: true, percent, users }.check().is_ok(), is_valid);
+    }
+}
