@@ -49,7 +49,7 @@ pub use filter::Filter;
 pub use fold::fold;
 pub use group::{Group, GroupDraft};
 pub use input::UserDraft;
-pub use overlay::{Overlay, OverlayChanges};
+pub use overlay::{Action, Difference, MembershipChanges, Overlay, OverlayChanges, ResourceKind};
 pub use page::{
     Cursor, DEFAULT_COUNT, MAX_COUNT, Page, Query, ResourcePage, Start, list_response, write_list,
 };
@@ -58,6 +58,6 @@ pub use patch::{MemberChanges, Patch, Target};
 pub use projection::{Projection, Selected};
 pub use search::{Search, SearchResult};
 pub use service::{Answer, Request, Service, service_provider_config};
-pub use store::{GroupStore, MAX_MEMBERSHIPS, MembersChanged, UserStore};
+pub use store::{GroupStore, MAX_MEMBERSHIPS, MembersChanged, ScimStore, UserStore};
 pub use user::{EmailValue, Membership, User};
 pub use users::OnExisting;

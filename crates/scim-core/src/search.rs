@@ -3,7 +3,7 @@
 use kernel::UserId;
 
 use crate::{
-    Error, Group, GroupStore, Page, Params, Projection, Query, ResourcePage, Start, User, UserStore, groups,
+    Error, Group, Page, Params, Projection, Query, ResourcePage, ScimStore, Start, User, groups,
     schema::{GROUPS, RESOURCE_TYPES, USERS},
     users,
 };
@@ -57,10 +57,7 @@ impl Search {
     }
 
     /// Returns a page of groups and users, ordered by id. `grp_…` sorts before `usr_…`.
-    pub async fn run<S: GroupStore + UserStore>(
-        &self,
-        store: &mut S,
-    ) -> Result<ResourcePage<SearchResult>, Error> {
+    pub async fn run(&self, store: &mut dyn ScimStore) -> Result<ResourcePage<SearchResult>, Error> {
         let page = &self.groups.page;
         let groups = groups::list(store, &self.groups, self.wants_members()).await?;
         let found = u32::try_from(groups.resources.len()).unwrap_or(page.count);

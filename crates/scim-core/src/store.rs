@@ -62,6 +62,11 @@ pub trait GroupStore: Send {
     ) -> StoreResult<MembersChanged>;
 }
 
+/// The users and groups of one tenant.
+pub trait ScimStore: UserStore + GroupStore {}
+
+impl<S: UserStore + GroupStore> ScimStore for S {}
+
 /// The effective membership changes, sorted: added users who were not members, removed users who were.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MembersChanged {

@@ -101,7 +101,10 @@ pub async fn mint_scim_token<S: ScimTokenStore>(
     new: NewScimToken,
 ) -> Result<Audited<(ScimToken, RawToken)>, ScimTokenError> {
     let (token, raw) = tokens::mint(ctx, store, new).await?;
-    let event = Event::new(token.id.as_str(), &ScimTokenCreated { create_conflict: token.create_conflict });
+    let event = Event::new(
+        token.id.as_str(),
+        &ScimTokenCreated { create_conflict: token.create_conflict, dry_run: token.dry_run },
+    );
     Ok(Audited::new((token, raw), event))
 }
 

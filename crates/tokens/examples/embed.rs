@@ -40,7 +40,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let ctx = Ctx::new(env, tenant, Actor::system("example"));
     let mut store = Tokens::default();
 
-    let new = NewScimToken { name: "Okta".into(), create_conflict: false };
+    let new = NewScimToken { name: "Okta".into(), create_conflict: false, dry_run: false };
     let (token, raw) = tokens::mint(&ctx, &mut store, new).await?;
     println!("{} is shown once: {}", token.id, raw.expose());
 

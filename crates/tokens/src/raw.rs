@@ -16,6 +16,8 @@ pub(crate) const CHECKSUM_LEN: usize = 7;
 pub enum TokenKind {
     /// A SCIM token of an identity provider: `scim_…`.
     Scim,
+    /// A SCIM token whose changes are not made: `dryrun_…`. Servers that do not know dry runs refuse it.
+    DryRun,
     /// A personal access token, with which programs act as a user: `pat_…`.
     Pat,
     /// The ticket of a sign-in between two steps: `tkt_…`.
@@ -29,6 +31,7 @@ impl TokenKind {
     pub fn prefix(self) -> &'static str {
         match self {
             Self::Scim => "scim",
+            Self::DryRun => "dryrun",
             Self::Pat => "pat",
             Self::Ticket => "tkt",
             Self::Link => "lnk",
@@ -36,7 +39,9 @@ impl TokenKind {
     }
 
     fn of_prefix(prefix: &str) -> Option<Self> {
-        [Self::Scim, Self::Pat, Self::Ticket, Self::Link].into_iter().find(|kind| kind.prefix() == prefix)
+        [Self::Scim, Self::DryRun, Self::Pat, Self::Ticket, Self::Link]
+            .into_iter()
+            .find(|kind| kind.prefix() == prefix)
     }
 }
 

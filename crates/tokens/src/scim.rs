@@ -31,6 +31,8 @@ pub struct ScimToken {
     pub hash: TokenHash,
     /// Whether creating an existing user returns 409 instead of 200 with that user.
     pub create_conflict: bool,
+    /// Whether its changes are kept beside the tenant's users and groups instead of being made.
+    pub dry_run: bool,
     /// When its removals of users were paused, if they are. See [`removals`](crate::removals).
     pub removals_paused_at: Option<Timestamp>,
     /// When it was minted.
@@ -50,6 +52,8 @@ pub struct NewScimToken {
     pub name: String,
     /// See [`ScimToken::create_conflict`].
     pub create_conflict: bool,
+    /// See [`ScimToken::dry_run`].
+    pub dry_run: bool,
 }
 
 /// Mints a token for the tenant of `ctx`. The raw text exists only in the returned value.
@@ -63,12 +67,14 @@ pub async fn mint(
     if length == 0 || length > NAME_MAX || name.chars().any(char::is_control) {
         return Err(ScimTokenError::Name);
     }
-    let raw = RawToken::mint(&*ctx.env, TokenKind::Scim, &ctx.tenant);
+    let kind = if new.dry_run { TokenKind::DryRun } else { TokenKind::Scim };
+    let raw = RawToken::mint(&*ctx.env, kind, &ctx.tenant);
     let token = ScimToken {
         id: ScimTokenId::new(&*ctx.env),
         name: name.to_owned(),
         hash: raw.hash(),
         create_conflict: new.create_conflict,
+        dry_run: new.dry_run,
         removals_paused_at: None,
         created_at: ctx.now,
         revoked_at: None,

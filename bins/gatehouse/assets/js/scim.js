@@ -13,6 +13,7 @@ const PACE = 5000;
 
 function askForToken(name, conflict, rotates) {
   const dialog = open("new-token");
+  $("[name=dryRun]", dialog).checked = false;
   $("[data-rotates]", dialog).hidden = !rotates;
   $("[name=name]", dialog).value = name;
   $("[name=createConflict]", dialog).checked = conflict;
@@ -26,11 +27,11 @@ onAct("rotate-token", async (button) => {
 });
 
 onSend("new-token", async (given, form) => {
-  const { token } = await ask("POST", path, { name: given.get("name").trim(), createConflict: given.has("createConflict") });
+  const { token } = await ask("POST", path, { name: given.get("name").trim(), createConflict: given.has("createConflict"), dryRun: given.has("dryRun") });
   form.closest("dialog").close();
   // Shown before the refresh, which may fail: the token cannot be shown again.
   $("[data-token]", open("made-token")).textContent = token;
-  await refresh(["tokens"]);
+  await refresh(["tokens", "dry-runs"]);
 });
 
 onSend("made-token", async (_, form) => {
@@ -42,7 +43,7 @@ document.getElementById("made-token").addEventListener("close", () => { $("[data
 onAct("revoke-token", async (button) => {
   const { id, name } = of(button);
   sure(`Revoke ${name}?`, "The directory that uses this token can no longer change users and groups. Existing users stay.", "Revoke", () =>
-    ask("DELETE", `${path}/${id}`), () => refresh(["tokens"]));
+    ask("DELETE", `${path}/${id}`), () => refresh(["removals", "tokens", "dry-runs"]));
 });
 
 // Removals that wait for a decision.
@@ -111,7 +112,7 @@ const PAUSE = 15_000;
 /** Shows new requests while nothing else happens on the page. */
 async function watch() {
   const looks = !document.hidden && !$("dialog[open]");
-  const went = !looks || (await refresh(["removals", "tokens", "refusals", "changes"], true));
+  const went = !looks || (await refresh(["removals", "tokens", "dry-runs", "refusals", "changes"], true));
   setTimeout(watch, went ? PACE : PAUSE);
 }
 

@@ -23,13 +23,14 @@ pub(crate) use self::{
     attestation::known_as,
     people::page as page_of_people,
     settings::{
-        HeldRemovalView, OidcProviderView, ProviderView, SsoAccounts, built_in_role, impact_of,
-        removals_with_names, user_filter,
+        DryRun, DryRunChange, HeldRemovalView, OidcProviderView, ProviderView, SsoAccounts, built_in_role,
+        dry_run_of, impact_of, removals_with_names, user_filter,
     },
 };
 pub(crate) use self::{
     call::{Answer, Call},
     provider_session::AtProvider,
+    scim::MAX_CHANGES,
     site::Site,
 };
 pub use self::{documents::events, openapi::document};

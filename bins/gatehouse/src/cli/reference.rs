@@ -179,7 +179,7 @@ fn row(text: &mut String, cells: &[&str]) {
 }
 
 fn limits() -> String {
-    let values: [(&str, u64); 31] = [
+    let values: [(&str, u64); 32] = [
         ("network_rules", netpolicy::MAX_RULES as u64),
         ("sso_connections", saml_sp::MAX_PROVIDERS as u64),
         ("domains", saml_sp::MAX_DOMAINS as u64),
@@ -203,6 +203,7 @@ fn limits() -> String {
         ("recovery_codes", credentials::recovery::COUNT as u64),
         ("tokens", tokens::pat::MAX_TOKENS as u64),
         ("token_days", tokens::pat::MAX_DAYS.unsigned_abs()),
+        ("dry_run_changes", crate::api::MAX_CHANGES as u64),
         ("removal_users", RemovalLimit::default().users.into()),
         ("removal_percent", RemovalLimit::default().percent.into()),
         ("scim_count", scim_core::DEFAULT_COUNT.into()),

@@ -1,5 +1,6 @@
 //! `gatehouse token`
 
+mod dry_runs;
 mod listing;
 mod removals;
 
@@ -30,6 +31,16 @@ pub(crate) enum Command {
         /// Answer 409 instead of 200 if a created user already exists, as the validators of Okta and Entra expect
         #[arg(long)]
         create_conflict: bool,
+        /// Only simulate changes; `gatehouse token dry-run` tells what they would change
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// Show what the requests of a SCIM token with --dry-run would change
+    #[command(after_help = "Example:\n  gatehouse token dry-run --id sct_01jz4444444444444444444444")]
+    DryRun {
+        /// ID of the token
+        #[arg(long)]
+        id: ScimTokenId,
     },
     /// Create a personal access token and print it once
     #[command(
@@ -94,9 +105,9 @@ pub(crate) enum Command {
 pub(crate) async fn run(command: Command, raw: &mut Raw, env: Arc<dyn Env>) -> Result<Report> {
     match command {
         Command::Inspect => inspect(),
-        Command::Scim { tenant, name, create_conflict } => {
+        Command::Scim { tenant, name, create_conflict, dry_run } => {
             let office = Operator::open(raw, env).await?;
-            mint(&office, &tenant, NewScimToken { name, create_conflict }).await
+            mint(&office, &tenant, NewScimToken { name, create_conflict, dry_run }).await
         }
         Command::Pat { tenant, email, name, scopes, expires_in_days } => {
             let office = Operator::open(raw, env).await?;
@@ -109,6 +120,7 @@ pub(crate) async fn run(command: Command, raw: &mut Raw, env: Arc<dyn Env>) -> R
                 Some(email) => listing::personal_tokens(&tenant, &email, &office).await,
             }
         }
+        Command::DryRun { id } => dry_runs::show(&Operator::open(raw, env).await?, &id).await,
         Command::Removals { id, apply, discard } => {
             let office = Operator::open(raw, env).await?;
             match (apply, discard) {

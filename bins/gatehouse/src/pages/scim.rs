@@ -19,7 +19,7 @@ use super::{
     sso,
     times::PageTime,
 };
-use crate::api::{Answer, Call, HeldRemovalView, removals_with_names};
+use crate::api::{Answer, Call, DryRun, DryRunChange, HeldRemovalView, dry_run_of, removals_with_names};
 use gate::{
     errors::Problem,
     permissions::{InPerson, ManageConnections},
@@ -32,6 +32,10 @@ pub(crate) const PATH: &str = "/settings/scim";
 const TOKENS: usize = 10;
 /// Maximum number of held removals that the page shows per token.
 const HELD: u32 = 200;
+/// Maximum number of dry runs that the page shows, the newest.
+const DRY_RUNS: usize = 2;
+/// Maximum number of changes that the page shows per dry run.
+const CHANGES: usize = 200;
 
 #[derive(Template)]
 #[template(path = "scim.html")]
@@ -43,8 +47,71 @@ struct Page<'a> {
     paused: Vec<PausedToken>,
     tokens: Vec<TokenRow>,
     limit: RemovalLimit,
+    dry_runs: Vec<DryRunCard>,
     refusals: Vec<RefusalRow>,
     changes: Vec<EventRow>,
+}
+
+/// A token for dry runs, and what its requests would change.
+struct DryRunCard {
+    id: String,
+    name: String,
+    result: DryRun,
+}
+
+impl DryRunCard {
+    async fn find(tx: &mut Tx, token: &ScimToken) -> Result<Self, Problem> {
+        let result = dry_run_of(tx, &token.id).await?;
+        Ok(Self { id: token.id.to_string(), name: token.name.clone(), result })
+    }
+
+    fn shown(&self) -> &[DryRunChange] {
+        let changes = &self.result.changes;
+        changes.get(..CHANGES).unwrap_or(changes)
+    }
+
+    /// Returns the number of changes that the page does not show.
+    fn hidden(&self) -> usize {
+        self.result.changes.len() - self.shown().len()
+    }
+
+    /// Describes the changes in numbers.
+    fn summary(&self) -> String {
+        let DryRun { created, updated, reactivated, deactivated, deleted, .. } = self.result;
+        let parts: Vec<_> = [
+            ("create", created),
+            ("update", updated),
+            ("reactivate", reactivated),
+            ("deactivate", deactivated),
+            ("delete", deleted),
+        ]
+        .into_iter()
+        .filter(|(_, count)| *count > 0)
+        .map(|(act, count)| format!("{act} {count}"))
+        .collect();
+        if parts.is_empty() {
+            return "Its requests would change nothing so far.".to_owned();
+        }
+        format!("Its requests would {} users and groups. Nothing is changed.", parts.join(", "))
+    }
+}
+
+impl DryRunChange {
+    /// Describes the change in a few words.
+    fn details(&self) -> String {
+        let mut parts = self.attributes.clone();
+        if self.members_added > 0 {
+            parts.push(format!("{} members added", self.members_added));
+        }
+        if self.members_removed > 0 {
+            parts.push(format!("{} members removed", self.members_removed));
+        }
+        parts.join(", ")
+    }
+
+    fn is_removal(&self) -> bool {
+        matches!(self.action, "DELETE" | "DEACTIVATE")
+    }
 }
 
 struct TokenRow {
@@ -52,6 +119,7 @@ struct TokenRow {
     name: String,
     create_conflict: bool,
     is_paused: bool,
+    dry_run: bool,
     created: PageTime,
     used: Option<PageTime>,
     used_from: Option<String>,
@@ -102,13 +170,16 @@ async fn drawn(call: &Call<InPerson<ManageConnections>>) -> Answer {
         let filters: Vec<_> = tokens.iter().take(TOKENS).map(by).collect();
         let changes = events::newest(tx, &filters).await?;
         let refusals = tx.scim_refusals(ScimRefusal::KEPT).await?;
-        let mut paused = Vec::new();
+        let (mut paused, mut dry_runs) = (Vec::new(), Vec::new());
         for token in &tokens {
             paused.extend(PausedToken::find(tx, token).await?);
         }
-        Ok::<_, Problem>((tokens, changes, refusals, paused, tx.removal_limit().await?))
+        for token in tokens.iter().filter(|token| token.dry_run).take(DRY_RUNS) {
+            dry_runs.push(DryRunCard::find(tx, token).await?);
+        }
+        Ok::<_, Problem>((tokens, changes, refusals, paused, dry_runs, tx.removal_limit().await?))
     };
-    let (tokens, changes, refusals, paused, limit) = call.read(find).await?;
+    let (tokens, changes, refusals, paused, dry_runs, limit) = call.read(find).await?;
     let administrator = Administrator::load(call).await?;
     draw(&Page {
         shell: administrator.shell(&call.site, "SCIM provisioning", "scim.js", sso::PATH),
@@ -116,6 +187,7 @@ async fn drawn(call: &Call<InPerson<ManageConnections>>) -> Answer {
         paused,
         tokens: tokens.iter().map(TokenRow::of).collect(),
         limit,
+        dry_runs,
         refusals: refusals.into_iter().map(|refusal| RefusalRow::of(refusal, &tokens)).collect(),
         changes: changes.into_iter().map(EventRow::from).collect(),
     })
@@ -158,6 +230,7 @@ impl TokenRow {
             id: token.id.to_string(),
             name: token.name.clone(),
             create_conflict: token.create_conflict,
+            dry_run: token.dry_run,
             is_paused: token.removals_paused_at.is_some(),
             created: token.created_at.into(),
             used: token.last_used_at.map(PageTime::from),

@@ -5,8 +5,8 @@ import assert from "node:assert/strict";
 export async function removals({ page, complaints, confirm }, see, by, scim) {
   const base = new URL(page.url()).origin;
   const shows = (text) => page.getByText(text).first().waitFor();
-  const directory = async (method, path, status, body) => {
-    const headers = { Authorization: `Bearer ${scim}`, "Content-Type": "application/scim+json" };
+  const directory = async (method, path, status, body, token = scim) => {
+    const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/scim+json" };
     const answer = await fetch(`${base}/api/scim/v2/Users${path}`, { method, headers, body: body && JSON.stringify(body) });
     assert.equal(answer.status, status, await answer.clone().text());
     return status === 204 ? undefined : answer.json();
@@ -63,6 +63,29 @@ export async function removals({ page, complaints, confirm }, see, by, scim) {
   await page.getByText("asks to remove").waitFor({ state: "detached" });
   await directory("GET", `/${leavers[2]}`, 404);
   await directory("DELETE", `/${leavers[3]}`, 204);
+
+  // A directory is tried first.
+  await by(page, "Add token").click();
+  const dialog = page.locator("#new-token");
+  await dialog.getByLabel("Name", { exact: true }).fill("Entra");
+  await dialog.getByText("Dry run: answer as if").click();
+  await see(page, "dry-run-new");
+  await by(dialog, "Create token").click();
+  await confirm();
+  await page.locator("#made-token").waitFor();
+  const token = await page.locator("[data-token]").textContent();
+  await by(page, "Done").click();
+  await shows("Its requests would change nothing so far.");
+  await directory("DELETE", `/${leavers[0]}`, 204, undefined, token);
+  await directory("DELETE", `/${leavers[1]}`, 204, undefined, token);
+  await directory("POST", "", 201, { userName: "newcomer@works.example" }, token);
+  await page.getByText("Its requests would create 1, delete 2 users and groups. Nothing is changed.").waitFor();
+  await shows("These removals exceed the limit below");
+  await see(page, "dry-run");
+  await directory("GET", `/${leavers[0]}`, 200);
+  await by(page, "Revoke Entra").click();
+  await by(page.locator("#sure"), "Revoke").click();
+  await page.getByText("Dry run of Entra").waitFor({ state: "detached" });
 
   // Other walks remove users, too.
   await limit.getByLabel("Number of users").fill("10");

@@ -78,7 +78,7 @@ impl Gate {
         };
         let Ok(raw) = RawToken::parse(token.trim()) else { return Err(refused("malformed token")) };
         let key = match raw.kind() {
-            TokenKind::Scim => CredentialKey::ScimToken(raw.hash()),
+            TokenKind::Scim | TokenKind::DryRun => CredentialKey::ScimToken(raw.hash()),
             TokenKind::Pat => CredentialKey::Pat(raw.hash()),
             TokenKind::Ticket | TokenKind::Link => return Err(refused("a token of another type")),
         };

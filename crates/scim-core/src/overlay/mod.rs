@@ -4,11 +4,13 @@
 //! and never writes to the store.
 
 mod changes;
+mod differences;
 mod groups;
 mod pages;
 mod users;
 
-pub use changes::OverlayChanges;
+pub use changes::{MembershipChanges, OverlayChanges};
+pub use differences::{Action, Difference, ResourceKind};
 
 /// Users and groups as they would be after [`OverlayChanges`]. Reads combine the store with the changes; writes add to
 /// the changes.

@@ -15,6 +15,18 @@ diesel::table! {
         removals_unlimited_until -> Nullable<Timestamp>,
         removals_users -> Nullable<BigInt>,
         removals_counted_at -> Nullable<Timestamp>,
+        dry_run -> Bool,
+    }
+}
+
+diesel::table! {
+    dry_run_changes (tenant_id, token_id, kind, id, member) {
+        tenant_id -> Text,
+        token_id -> Text,
+        kind -> Text,
+        id -> Text,
+        member -> Text,
+        document -> Nullable<Text>,
     }
 }
 

@@ -27,6 +27,7 @@ diesel::allow_tables_to_appear_in_same_query!(
     connection_accounts,
     scim_tokens,
     scim_refusals,
+    dry_run_changes,
     removal_limits,
     removals,
     held_removals,

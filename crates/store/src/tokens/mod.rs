@@ -1,5 +1,6 @@
 //! Personal access tokens and SCIM tokens.
 
+pub(crate) mod dry_runs;
 pub(crate) mod pats;
 pub(crate) mod removals;
 pub(crate) mod rows;

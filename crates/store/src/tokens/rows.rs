@@ -68,6 +68,7 @@ pub(crate) struct ScimTokenRow {
     pub(crate) name: String,
     pub(crate) hash: Vec<u8>,
     pub(crate) create_conflict: bool,
+    pub(crate) dry_run: bool,
     pub(crate) removals_paused_at: Option<NaiveDateTime>,
     pub(crate) created_at: NaiveDateTime,
     pub(crate) revoked_at: Option<NaiveDateTime>,
@@ -85,6 +86,7 @@ impl TryFrom<ScimTokenRow> for ScimToken {
             hash: TokenHash::from_bytes(&row.hash)
                 .ok_or_else(|| corrupt("scim_tokens.hash", "not 32 bytes"))?,
             create_conflict: row.create_conflict,
+            dry_run: row.dry_run,
             removals_paused_at: row.removals_paused_at.map(Timestamp::from_naive),
             created_at: Timestamp::from_naive(row.created_at),
             revoked_at: row.revoked_at.map(Timestamp::from_naive),

@@ -23,6 +23,7 @@ impl ScimTokenStore for Tx {
             name: token.name.clone(),
             hash: token.hash.as_bytes().to_vec(),
             create_conflict: token.create_conflict,
+            dry_run: token.dry_run,
             removals_paused_at: token.removals_paused_at.map(Timestamp::naive),
             created_at: token.created_at.naive(),
             revoked_at: token.revoked_at.map(Timestamp::naive),
@@ -59,6 +60,7 @@ impl ScimTokenStore for Tx {
         let revoked = change!(self, c => query.execute(c).await)? == 1;
         if revoked {
             self.drop_held_removals(id).await?;
+            self.drop_dry_run(id).await?;
         }
         Ok(revoked)
     }

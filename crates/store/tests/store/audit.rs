@@ -291,7 +291,7 @@ async fn export_names_actors_as_searches_do() {
             let (ada, bob) = (named("ada"), named("bob"));
             assert!(tx.insert_user(&ada).await? && tx.insert_user(&bob).await?);
             tx.delete_user(&bob, ctx.now).await?;
-            let new = NewScimToken { name: "Okta".into(), create_conflict: false };
+            let new = NewScimToken { name: "Okta".into(), create_conflict: false, dry_run: false };
             let (token, _) = tokens::mint(ctx, tx, new).await.unwrap();
             Ok::<_, StoreError>((ada.id, bob.id, token.id))
         };

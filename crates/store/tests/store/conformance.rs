@@ -77,7 +77,7 @@ async fn tenants_tokens_and_people() {
         let found = world.store.across(async |across| across.tenant_of_slug("acme").await).await.unwrap();
         assert_eq!(found.as_ref(), Some(&acme));
 
-        let new = NewScimToken { name: "Okta".into(), create_conflict: true };
+        let new = NewScimToken { name: "Okta".into(), create_conflict: true, dry_run: false };
         let minted =
             world.change(&acme.id, async move |ctx, tx| Ok(tokens::mint(ctx, tx, new).await.unwrap())).await;
         let (token, raw) = minted.unwrap();

@@ -45,7 +45,7 @@ impl RemovalLimit {
     }
 
     /// Returns whether `removed` of `users` are more than both numbers permit.
-    pub(super) fn is_exceeded(&self, removed: u64, users: u64) -> bool {
+    pub fn is_exceeded(&self, removed: u64, users: u64) -> bool {
         removed > u64::from(self.users)
             && removed.saturating_mul(100) > users.saturating_mul(u64::from(self.percent))
     }

@@ -7,11 +7,11 @@ use audit::{
 };
 use kernel::{Ctx, GroupId, UserId};
 use scim_core::{
-    Error, Group, GroupDraft, Params, Patch, Projection,
+    Error, Group, GroupDraft, Params, Patch, Projection, ScimStore,
     groups::{self, ChangedGroup},
     schema::GROUPS,
 };
-use store::{Cost, Tx};
+use store::Cost;
 use utoipa_actix_web::service_config::ServiceConfig;
 
 use super::{
@@ -20,6 +20,7 @@ use super::{
     parameters::{GroupProjectionQuery, PageQuery, ProjectionQuery},
     root::root,
     shapes::{ScimGroup, ScimGroupBody, ScimGroupList, ScimPatch, ScimSearch},
+    target::{Target, change_large, search},
 };
 use crate::api::{Call, Site};
 use gate::{
@@ -78,8 +79,8 @@ async fn answer_list(call: &Call<ScimRead>, params: Params) -> Answer {
     let (query, projection) = (params.query(&GROUPS)?, params.projection(&GROUPS));
     let (members, asked) = (projection.wants("members"), query.clone());
     let cost = Cost::of_groups(&query, members);
-    let find = async move |_: &Ctx, tx: &mut Tx| groups::list(tx, &asked, members).await;
-    let found = call.search(cost, find).await?;
+    let find = async move |store: &mut dyn ScimStore| groups::list(store, &asked, members).await;
+    let found = search(call, cost, find).await?;
     let root = root(&call.site);
     let write = |(group, members): (Group, Vec<UserId>), out: &mut String| {
         projection.write_group(&group, &members, &root, out);
@@ -108,12 +109,12 @@ async fn create_group(call: Call<ScimWrite>, body: ScimJson) -> Answer {
     draft.require_display_name()?;
     let projection = projection(&call.request);
     let wants = projection.wants("members");
-    let created = call.write_large(async move |ctx, tx| {
-        let created = groups::create(ctx, tx, draft).await?;
+    let created = change_large(&call, async move |ctx: &Ctx, target: &mut Target<'_>| {
+        let created = groups::create(ctx, target.store(), draft).await?;
         let (id, joined) = (created.group.id.as_str(), &created.members.joined);
         let mut events = vec![Event::new(id, &GroupCreated { members: joined.len() })];
         events.extend(membership_changes(id, joined, &[]));
-        with_members(tx, created.group, wants, events).await
+        with_members(target.store(), created.group, wants, events).await
     });
     let (group, members) = created.await?;
     Ok(group_answer(StatusCode::CREATED, &group, &members, &call.site, &projection))
@@ -133,9 +134,9 @@ async fn get_group(call: Call<ScimRead>) -> Answer {
     let wants = projection.wants("members");
     // A group has as many members as the tenant has users.
     let cost = if wants { Cost::Scan } else { Cost::Indexed };
-    let read = call.search(cost, async move |_: &Ctx, tx: &mut Tx| {
-        let group = groups::get(tx, &id).await?;
-        let members = members_of(tx, &id, wants).await?;
+    let read = search(&call, cost, async move |store: &mut dyn ScimStore| {
+        let group = groups::get(store, &id).await?;
+        let members = members_of(store, &id, wants).await?;
         Ok::<_, Error>((group, members))
     });
     let (group, members) = read.await?;
@@ -155,7 +156,8 @@ async fn replace_group(call: Call<ScimWrite>, body: ScimJson) -> Answer {
     let draft = GroupDraft::read(&body.0)?;
     draft.require_display_name()?;
     let id: GroupId = resource_id(&call)?;
-    let replace = async move |ctx: &Ctx, tx: &mut Tx| groups::replace(ctx, tx, &id, draft).await;
+    let replace =
+        async move |ctx: &Ctx, store: &mut dyn ScimStore| groups::replace(ctx, store, &id, draft).await;
     change_group(&call, replace).await
 }
 
@@ -180,23 +182,26 @@ async fn replace_group(call: Call<ScimWrite>, body: ScimJson) -> Answer {
 async fn patch_group(call: Call<ScimWrite>, body: ScimJson) -> Answer {
     let patch = Patch::read(&GROUPS, &body.0)?;
     let id: GroupId = resource_id(&call)?;
-    let apply = async move |ctx: &Ctx, tx: &mut Tx| groups::patch(ctx, tx, &id, &patch).await;
+    let apply =
+        async move |ctx: &Ctx, store: &mut dyn ScimStore| groups::patch(ctx, store, &id, &patch).await;
     change_group(&call, apply).await
 }
 
 /// Changes a group with an audit entry, and responds with the new state.
 async fn change_group(
     call: &Call<ScimWrite>,
-    change: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<ChangedGroup, Error> + Send + 'static,
+    change: impl AsyncFnOnce(&Ctx, &mut dyn ScimStore) -> Result<ChangedGroup, Error> + Send + 'static,
 ) -> Answer {
     let projection = projection(&call.request);
     let wants = projection.wants("members");
-    let changed = call.write_large(async move |ctx: &Ctx, tx: &mut Tx| {
-        let changed = change(ctx, tx).await?;
+    let changed = change_large(call, async move |ctx: &Ctx, target: &mut Target<'_>| {
+        let changed = change(ctx, target.store()).await?;
         let (id, members) = (&changed.group.id, &changed.members);
         let mut events = changes(id.as_str(), &changed.changed, &members.joined, &members.left);
-        events.extend(given_roles::after_change(ctx, tx, id, members).await?);
-        with_members(tx, changed.group, wants, events).await
+        if let Some(tx) = target.tx() {
+            events.extend(given_roles::after_change(ctx, tx, id, members).await?);
+        }
+        with_members(target.store(), changed.group, wants, events).await
     });
     let (group, members) = changed.await?;
     Ok(group_answer(StatusCode::OK, &group, &members, &call.site, &projection))
@@ -209,9 +214,12 @@ async fn change_group(
 #[delete("/api/scim/v2/Groups/{id}")]
 async fn delete_group(call: Call<ScimWrite>) -> Answer {
     let id: GroupId = resource_id(&call)?;
-    let deleted = call.write_large(async move |ctx, tx| {
-        let rules = given_roles::before_deletion(ctx, tx, &id).await?;
-        let group = groups::delete(tx, &id).await?;
+    let deleted = change_large(&call, async move |ctx: &Ctx, target: &mut Target<'_>| {
+        let rules = match target.tx() {
+            Some(tx) => given_roles::before_deletion(ctx, tx, &id).await?,
+            None => Vec::new(),
+        };
+        let group = groups::delete(target.store(), &id).await?;
         Ok::<_, Error>(Audited::new((), Event::new(group.id.as_str(), &GroupDeleted {})).with(rules))
     });
     deleted.await?;
@@ -223,18 +231,18 @@ fn projection(request: &HttpRequest) -> Projection {
 }
 
 /// Returns the members if they are requested.
-async fn members_of(tx: &mut Tx, id: &GroupId, wanted: bool) -> Result<Vec<UserId>, Error> {
-    if wanted { groups::members(tx, id).await } else { Ok(Vec::new()) }
+async fn members_of(store: &mut dyn ScimStore, id: &GroupId, wanted: bool) -> Result<Vec<UserId>, Error> {
+    if wanted { groups::members(store, id).await } else { Ok(Vec::new()) }
 }
 
 /// Returns a changed group with its members, if they are requested, and the audit events.
 async fn with_members(
-    tx: &mut Tx,
+    store: &mut dyn ScimStore,
     group: Group,
     wanted: bool,
     events: Vec<Event>,
 ) -> Result<Audited<(Group, Vec<UserId>)>, Error> {
-    let members = members_of(tx, &group.id, wanted).await?;
+    let members = members_of(store, &group.id, wanted).await?;
     Ok(Audited::of_changes((group, members), events))
 }
 

@@ -9,7 +9,10 @@ mod root;
 mod search;
 mod service;
 mod shapes;
+mod target;
 mod users;
+
+pub(crate) use self::target::MAX_CHANGES;
 
 use utoipa_actix_web::service_config::ServiceConfig;
 

@@ -8,12 +8,12 @@ use gate::{
 };
 use kernel::{Ctx, StoreResult, UserId};
 use sign_in::removals::{Held, hold};
-use store::Tx;
 use tokens::{
     ScimTokenId,
     removals::{Removal, RemovalKind},
 };
 
+use super::target::Target;
 use crate::api::{Call, Site};
 
 /// Maximum number of administrators who get a message.
@@ -28,13 +28,15 @@ struct Notice {
     recipients: Vec<Person>,
 }
 
-/// Decides whether the caller's token may remove this user. Returns `None` if it may; otherwise commit the result.
+/// Decides whether the caller's token may remove this user. Returns `None` if it may, and always in a dry run; otherwise
+/// commit the result.
 pub(super) async fn hold_removal(
     ctx: &Ctx,
-    tx: &mut Tx,
+    target: &mut Target<'_>,
     token: &ScimTokenId,
     (user, was_active, kind): (&UserId, bool, RemovalKind),
 ) -> StoreResult<Option<Audited<HeldRemoval>>> {
+    let Some(tx) = target.tx() else { return Ok(None) };
     let removal = Removal { user: user.clone(), was_active, kind };
     let Some(audited) = hold(ctx, tx, token, &removal).await? else { return Ok(None) };
     let (held, events) = audited.into_parts();

@@ -1,15 +1,15 @@
 //! `/.search`: searches users and groups together.
 
 use actix_web::post;
-use kernel::Ctx;
-use scim_core::{Params, Query, Search, SearchResult};
-use store::{Cost, Tx};
+use scim_core::{Params, Query, ScimStore, Search, SearchResult};
+use store::Cost;
 use utoipa_actix_web::service_config::ServiceConfig;
 
 use super::{
     answers::{Answer, list, unsealed},
     root::root,
     shapes::{ScimList, ScimSearch},
+    target,
 };
 use crate::api::Call;
 use gate::{body::ScimJson, permissions::ScimRead};
@@ -35,7 +35,8 @@ async fn search_all(call: Call<ScimRead>, body: ScimJson) -> Answer {
     let cost = Cost::of_groups(&search.groups, search.wants_members()).and(Cost::of_users(&search.users));
     let query = Query { filter: None, ..search.users.clone() };
     let projections = (search.group_projection.clone(), search.user_projection.clone());
-    let found = call.search(cost, async move |_: &Ctx, tx: &mut Tx| search.run(tx).await).await?;
+    let run = async move |store: &mut dyn ScimStore| search.run(store).await;
+    let found = target::search(&call, cost, run).await?;
     let root = root(&call.site);
     let write = |one: SearchResult, out: &mut String| match one {
         SearchResult::Group(group, members) => projections.0.write_group(&group, &members, &root, out),

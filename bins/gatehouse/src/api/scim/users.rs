@@ -8,11 +8,11 @@ use audit::{
 use directory::Role;
 use kernel::{Ctx, UserId};
 use scim_core::{
-    Error, OnExisting, Params, Patch, User, UserDraft, UserStore,
+    Error, OnExisting, Params, Patch, ScimStore, User, UserDraft,
     schema::USERS,
     users::{self, CreatedUser, PlannedChange},
 };
-use store::{Cost, Tx};
+use store::Cost;
 use tokens::removals::RemovalKind;
 use utoipa_actix_web::service_config::ServiceConfig;
 
@@ -22,6 +22,7 @@ use super::{
     removals::{hold_removal, refuse},
     root::root,
     shapes::{ScimPatch, ScimSearch, ScimUser, ScimUserBody, ScimUserList},
+    target::{Target, change, search},
 };
 use crate::api::Call;
 use gate::{
@@ -88,8 +89,8 @@ async fn answer_list(call: &Call<ScimRead>, params: Params) -> Answer {
     let params = unsealed(call, params)?;
     let (query, projection) = (params.query(&USERS)?, params.projection(&USERS));
     let (groups, asked) = (projection.wants("groups"), query.clone());
-    let find = async move |_: &Ctx, tx: &mut Tx| users::list(tx, &asked, groups).await;
-    let found = call.search(Cost::of_users(&query), find).await?;
+    let find = async move |store: &mut dyn ScimStore| users::list(store, &asked, groups).await;
+    let found = search(call, Cost::of_users(&query), find).await?;
     let root = root(&call.site);
     Ok(list(
         call,
@@ -124,8 +125,8 @@ async fn create_user(call: Call<ScimWrite>, body: ScimJson) -> Answer {
     let draft = UserDraft::read(&body.0)?;
     let refuse = call.caller().create_conflict;
     let on_existing = if refuse { OnExisting::Refuse } else { OnExisting::Answer };
-    let created = call.write(async move |ctx, tx| {
-        let created = users::create(ctx, tx, draft, on_existing).await?;
+    let created = change(&call, async move |ctx: &Ctx, target: &mut Target<'_>| {
+        let created = users::create(ctx, target.store(), draft, on_existing).await?;
         Ok::<_, Error>(match &created {
             CreatedUser::New(user) => {
                 let (id, fields) = (user.id.to_string(), user.fields());
@@ -150,7 +151,8 @@ async fn create_user(call: Call<ScimWrite>, body: ScimJson) -> Answer {
 #[get("/api/scim/v2/Users/{id}")]
 async fn get_user(call: Call<ScimRead>) -> Answer {
     let id: UserId = resource_id(&call)?;
-    let user = call.read(async move |_, tx| users::get(tx, &id).await).await?;
+    let get = async move |store: &mut dyn ScimStore| users::get(store, &id).await;
+    let user = search(&call, Cost::Indexed, get).await?;
     Ok(user_answer(StatusCode::OK, user, &call))
 }
 
@@ -171,7 +173,7 @@ async fn replace_user(call: Call<ScimWrite>, body: ScimJson) -> Answer {
     let draft = UserDraft::read(&body.0)?;
     draft.require_user_name()?;
     let id: UserId = resource_id(&call)?;
-    let plan = async move |tx: &mut Tx| users::plan_replace(tx, &id, draft).await;
+    let plan = async move |store: &mut dyn ScimStore| users::plan_replace(store, &id, draft).await;
     change_user(&call, plan).await
 }
 
@@ -200,25 +202,25 @@ async fn replace_user(call: Call<ScimWrite>, body: ScimJson) -> Answer {
 async fn patch_user(call: Call<ScimWrite>, body: ScimJson) -> Answer {
     let patch = Patch::read(&USERS, &body.0)?;
     let id: UserId = resource_id(&call)?;
-    let plan = async move |tx: &mut Tx| users::plan_patch(tx, &id, &patch).await;
+    let plan = async move |store: &mut dyn ScimStore| users::plan_patch(store, &id, &patch).await;
     change_user(&call, plan).await
 }
 
 /// Makes a planned change of a user with an audit entry, and responds with the new state.
 async fn change_user(
     call: &Call<ScimWrite>,
-    plan: impl AsyncFnOnce(&mut Tx) -> Result<PlannedChange, Error> + Send + 'static,
+    plan: impl AsyncFnOnce(&mut dyn ScimStore) -> Result<PlannedChange, Error> + Send + 'static,
 ) -> Answer {
     let token = call.caller().id.clone();
-    let changed = call.write(async move |ctx: &Ctx, tx: &mut Tx| {
-        let planned = plan(tx).await?;
+    let changed = change(call, async move |ctx: &Ctx, target: &mut Target<'_>| {
+        let planned = plan(target.store()).await?;
         if planned.activation() == Some(false) {
             let removal = (planned.user(), true, RemovalKind::Deactivate);
-            if let Some(held) = hold_removal(ctx, tx, &token, removal).await? {
+            if let Some(held) = hold_removal(ctx, target, &token, removal).await? {
                 return Ok(held.map(Err));
             }
         }
-        let changed = planned.make(ctx, tx).await?;
+        let changed = planned.make(ctx, target.store()).await?;
         let events = changes(changed.user.id.as_str(), &changed.changed, changed.activation);
         Ok::<_, Error>(Audited::of_changes(Ok(changed.user), events))
     });
@@ -240,12 +242,13 @@ async fn change_user(
 async fn delete_user(call: Call<ScimWrite>) -> Answer {
     let id: UserId = resource_id(&call)?;
     let token = call.caller().id.clone();
-    let deleted = call.write(async move |ctx, tx| {
-        let user = users::lock(tx, &id).await?;
-        if let Some(held) = hold_removal(ctx, tx, &token, (&id, user.active, RemovalKind::Delete)).await? {
+    let deleted = change(&call, async move |ctx: &Ctx, target: &mut Target<'_>| {
+        let user = users::lock(target.store(), &id).await?;
+        let removal = (&id, user.active, RemovalKind::Delete);
+        if let Some(held) = hold_removal(ctx, target, &token, removal).await? {
             return Ok(held.map(Err));
         }
-        tx.delete_user(&user, ctx.now).await?;
+        target.store().delete_user(&user, ctx.now).await?;
         Ok::<_, Error>(Audited::new(Ok(()), Event::new(id.as_str(), &UserDeleted {})))
     });
     deleted.await?.map_err(|held| refuse(&call, held))?;

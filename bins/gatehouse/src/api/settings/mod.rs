@@ -3,6 +3,7 @@
 mod attestation_policy;
 pub(crate) mod audit_log;
 pub(crate) mod domains;
+mod dry_runs;
 mod network_policy;
 pub(crate) mod oidc_providers;
 mod removal_limit;
@@ -20,6 +21,7 @@ pub(crate) mod webhooks;
 pub(crate) use self::audit_log::area::AuditLogs;
 pub(crate) use self::{
     attestation_policy::impact::impact_of,
+    dry_runs::{DryRun, DryRunChange, dry_run_of},
     oidc_providers::views::OidcProviderView,
     removals::{HeldRemovalView, with_names as removals_with_names},
     roles::built_in as built_in_role,
@@ -83,6 +85,7 @@ pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
         .service(scim_tokens::list_scim_tokens)
         .service(scim_tokens::create_scim_token)
         .service(scim_tokens::revoke_scim_token)
+        .service(dry_runs::get_dry_run)
         .service(removals::list_removals)
         .service(removals::apply_removals)
         .service(removals::discard_removals)

@@ -27,6 +27,8 @@ struct ScimTokenView {
     name: String,
     /// Whether creating an existing user returns 409 instead of 200 with that user.
     create_conflict: bool,
+    /// Whether its changes are only simulated.
+    dry_run: bool,
     /// When its removals of users were paused, because they exceed the limit; `null` if they are not.
     #[schema(required, value_type = Option<String>, format = "date-time")]
     removals_paused_at: Option<Timestamp>,
@@ -38,7 +40,7 @@ struct ScimTokenView {
     /// The /24 or /48 of its last use.
     #[schema(required)]
     last_used_ip_prefix: Option<String>,
-    /// `scim_…`. Only in the response to its creation.
+    /// `scim_…`; for dry runs `dryrun_…`. Only in the response to its creation.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     token: Option<String>,
@@ -50,6 +52,7 @@ impl ScimTokenView {
             id: token.id.to_string(),
             name: token.name.clone(),
             create_conflict: token.create_conflict,
+            dry_run: token.dry_run,
             removals_paused_at: token.removals_paused_at,
             created_at: token.created_at,
             last_used_at: token.last_used_at,
@@ -76,6 +79,10 @@ struct ScimTokenBody {
     /// Whether creating an existing user returns 409, as the validators of Okta and Entra expect.
     #[serde(default)]
     create_conflict: bool,
+    /// Whether changes are only simulated: requests are answered as if their changes were made, and
+    /// `GET /api/settings/scim-tokens/{id}/dry-run` tells what they would change.
+    #[serde(default)]
+    dry_run: bool,
 }
 
 /// List SCIM tokens
@@ -107,10 +114,10 @@ pub(crate) async fn create_scim_token(
     proof: StepUp<ScimTokenMint>,
     body: Json<ScimTokenBody>,
 ) -> Answer {
-    let ScimTokenBody { name, create_conflict } = body.0;
+    let ScimTokenBody { name, create_conflict, dry_run } = body.0;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let spending = proof.lock_and_consume(ctx, tx).await?;
-        let new = NewScimToken { name, create_conflict };
+        let new = NewScimToken { name, create_conflict, dry_run };
         let minted = administration::mint_scim_token(ctx, tx, new).await?;
         Ok::<_, Problem>(minted.after(spending.events()?))
     };

@@ -19,6 +19,7 @@ pub(super) async fn scim_tokens(tenant: &str, office: &Operator) -> Result<Repor
             "id": token.id,
             "name": token.name,
             "createConflict": token.create_conflict,
+            "dryRun": token.dry_run,
             "removalsPausedAt": token.removals_paused_at,
             "createdAt": token.created_at,
             "lastUsedAt": token.last_used_at,
@@ -72,6 +73,8 @@ fn scim_state(token: &ScimToken) -> &'static str {
         "revoked"
     } else if token.removals_paused_at.is_some() {
         "removals paused"
+    } else if token.dry_run {
+        "dry run"
     } else {
         "active"
     }

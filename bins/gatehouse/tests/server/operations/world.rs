@@ -219,6 +219,11 @@ impl<'s> World<'s> {
                 let made = proved.post("/api/settings/scim-tokens", &json!({ "name": "Okta" }));
                 Some(vec![text(&made.json()["id"])])
             }
+            "/api/settings/scim-tokens/{id}/dry-run" => {
+                let proved = server.proved(&self.admin, "SCIM_TOKEN_MINT");
+                let new = json!({ "name": "Entra", "dryRun": true });
+                Some(vec![text(&proved.post("/api/settings/scim-tokens", &new).json()["id"])])
+            }
             held if held.starts_with("/api/settings/scim-tokens/{id}/removals") => {
                 let token = self.resources(server, "/api/settings/scim-tokens/{id}")?.remove(0);
                 self.hold_removal(server, &token);

@@ -249,7 +249,7 @@ impl Server {
         let id = tenant.id.clone();
         let unit = async move |ctx: &Ctx, tx: &mut Tx| {
             directory::create_tenant(tx, &tenant).await.unwrap();
-            let new = NewScimToken { name: "test".into(), create_conflict };
+            let new = NewScimToken { name: "test".into(), create_conflict, dry_run: false };
             let minted = tokens::mint(ctx, tx, new).await.unwrap();
             let data = TenantCreated { slug: tenant.slug.clone(), tier: tenant.tier.as_str() };
             Ok::<_, kernel::StoreError>(Audited::new(minted, Event::new(tenant.id.as_str(), &data)))

@@ -23,7 +23,7 @@ pub(crate) async fn run_all(store: &Store) {
     let everything = async |ctx: &Ctx, tx: &mut store::Tx| {
         scim_core::conformance::users(ctx, tx).await;
         scim_core::conformance::groups(ctx, tx).await;
-        let new = NewScimToken { name: "Okta".into(), create_conflict: false };
+        let new = NewScimToken { name: "Okta".into(), create_conflict: false, dry_run: false };
         let (token, raw) = tokens::mint(ctx, tx, new).await.unwrap();
         tx.scim_token(&token.id).await?;
         tx.revoke_scim_token(&token.id, ctx.now).await?;

@@ -1,15 +1,17 @@
-//! Removals of users by SCIM tokens.
+//! Removals of users by SCIM tokens, and dry runs.
 
 use kernel::{Ctx, StoreResult, UserId};
+use scim_core::{Group, GroupDraft, MembershipChanges, OverlayChanges, User, UserDraft};
+use serde_json::json;
 use store::Tx;
 use tokens::{
-    NewScimToken,
+    NewScimToken, ScimTokenId,
     removals::{HeldRemoval, RemovalKind, RemovalLimit, RemovalState, RemovalStore},
 };
 
 /// Runs the operations.
 pub(super) async fn run(ctx: &Ctx, tx: &mut Tx) -> StoreResult<()> {
-    let new = NewScimToken { name: "Entra".into(), create_conflict: false };
+    let new = NewScimToken { name: "Entra".into(), create_conflict: false, dry_run: false };
     let (token, _) = tokens::mint(ctx, tx, new).await.unwrap();
     assert_eq!(tx.removal_limit().await?, RemovalLimit::default());
     for percent in [30, 40] {
@@ -44,8 +46,32 @@ pub(super) async fn run(ctx: &Ctx, tx: &mut Tx) -> StoreResult<()> {
     assert_eq!(tx.held_removals(&token.id, Some(&users[0]), 9).await?.len(), 2);
     tx.drop_held_removal(&token.id, &users[1]).await?;
     assert_eq!(tx.count_held_removals(&token.id).await?, 2);
+    dry_run(ctx, tx, &token.id).await?;
     tokens::revoke(ctx, tx, &token.id).await.unwrap();
     assert_eq!(tx.count_held_removals(&token.id).await?, 0, "a revoked token holds nothing");
     assert_eq!(tx.removal_state(&token.id).await?, None);
+    Ok(())
+}
+
+/// Stores the changes of a dry run.
+async fn dry_run(ctx: &Ctx, tx: &mut Tx, token: &ScimTokenId) -> StoreResult<()> {
+    let draft = UserDraft::read(&json!({ "userName": "dry@example.com", "title": "Clerk" })).unwrap();
+    let user = User::new(ctx, draft).unwrap();
+    let group =
+        Group::new(ctx, &GroupDraft { display_name: Some("Dry".into()), ..GroupDraft::default() }).unwrap();
+    let mut changes = OverlayChanges::default();
+    changes.users.insert(user.id.clone(), Some(user.clone()));
+    changes.users.insert(UserId::new(&*ctx.env), None);
+    changes.groups.insert(group.id.clone(), Some(group.clone()));
+    let joined =
+        MembershipChanges { joined: [user.id.clone()].into(), left: [UserId::new(&*ctx.env)].into() };
+    changes.members.insert(group.id.clone(), joined);
+    tx.save_dry_run(token, &OverlayChanges::default(), &changes).await?;
+    assert_eq!(tx.dry_run(token).await?, changes);
+    let mut later = changes.clone();
+    later.groups.insert(group.id.clone(), None);
+    later.members.clear();
+    tx.save_dry_run(token, &changes, &later).await?;
+    assert_eq!(tx.dry_run(token).await?, later);
     Ok(())
 }

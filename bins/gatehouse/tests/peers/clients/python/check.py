@@ -115,6 +115,15 @@ ask("put_sign_in_policy", body=policy, step_up="SIGN_IN_POLICY_CHANGE")
 minted = ask("create_scim_token", body={"name": "Okta", "createConflict": True}, step_up="SCIM_TOKEN_MINT")
 ask("list_scim_tokens")
 
+# A dry run.
+simulating = ask("create_scim_token", body={"name": "Dry run", "dryRun": True}, step_up="SCIM_TOKEN_MINT")
+directory = AuthenticatedClient(token=simulating.token, **plain)
+ask("create_user", client=directory, status=201, body={"userName": "simulated"})
+result = ask("get_dry_run", simulating.id)
+assert [(one.name, one.action) for one in result.changes] == [("simulated", "CREATE")], result
+ask("get_dry_run", minted.id, status=404)
+ask("revoke_scim_token", simulating.id)
+
 # A directory that removes too many users.
 ask("get_removal_limit")
 ask("put_removal_limit", body={"enabled": True, "percent": 1, "users": 1}, step_up="SCIM_TOKEN_MINT")

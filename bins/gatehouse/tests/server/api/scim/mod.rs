@@ -1,4 +1,5 @@
 mod clients;
+mod dry_runs;
 mod filters;
 mod groups;
 mod rates;

@@ -1,0 +1,37 @@
+//! `gatehouse token dry-run`
+
+use gate::errors::Problem;
+use serde_json::json;
+use store::Tx;
+use tokens::{ScimTokenError, ScimTokenId, ScimTokenStore};
+
+use crate::{
+    api::{DryRunChange, dry_run_of},
+    cli::{
+        operator::Operator,
+        report::{Columns, Report, Result, listing},
+    },
+};
+
+/// Lists what a dry run would change.
+pub(super) async fn show(office: &Operator, id: &ScimTokenId) -> Result<Report> {
+    let owner = office.store.across(async |across| across.tenant_of_scim_token(id).await).await?;
+    let Some(tenant) = owner else { return Err(ScimTokenError::NotFound.into()) };
+    let token = id.clone();
+    let read = async move |tx: &mut Tx| {
+        let token = tx.scim_token(&token).await?.filter(|token| token.dry_run && token.revoked_at.is_none());
+        dry_run_of(tx, &token.ok_or_else(Problem::not_found)?.id).await
+    };
+    let found = office.store.read(tenant, read).await;
+    let dry_run = found.map_err(|problem: Problem| problem.message().to_owned())?;
+    let json_of = |change: &DryRunChange| json!(change);
+    let columns: &Columns<'_, DryRunChange> = &[
+        ("ACTION", &|change| change.action.to_owned()),
+        ("TYPE", &|change| change.resource_type.to_owned()),
+        ("NAME", &|change| change.name.clone()),
+        ("ATTRIBUTES", &|change| change.attributes.join(",")),
+        ("MEMBERS", &|change| format!("+{} -{}", change.members_added, change.members_removed)),
+        ("ID", &|change| change.id.clone()),
+    ];
+    Ok(listing("changes", &dry_run.changes, json_of, columns, "The dry run would change nothing."))
+}
