@@ -10,7 +10,7 @@ use xtask::{
     sh::{self, Result},
 };
 
-use crate::{clients, node, oidc, saml, webhooks};
+use crate::{clients, node, oidc, saml, step_up, webhooks};
 
 /// The number of checks that scim2-tester runs for the supported features.
 const CHECKS: &str = "124";
@@ -22,6 +22,7 @@ pub(crate) fn run(postgres: &str) -> Result<()> {
         clients::run(folder)?;
         clients::administrator(folder)?;
         webhooks::run(folder)?;
+        step_up::run(folder, postgres)?;
         saml::run(folder)?;
         oidc::run(folder)
     })
@@ -34,6 +35,8 @@ pub(crate) enum Tools {
     Clients,
     /// Requests that schemathesis makes up from the description
     Administrator,
+    /// Resource servers that ask for step-ups
+    StepUp,
     /// Logins through SAML identity providers
     Saml,
     /// Logins through OpenID providers
@@ -45,6 +48,10 @@ pub(crate) fn chosen(tools: Option<Tools>) -> Result<()> {
     match tools {
         Some(Tools::Clients) => within(clients::run),
         Some(Tools::Administrator) => within(clients::administrator),
+        Some(Tools::StepUp) => {
+            let cluster = Cluster::start(Durability::None)?;
+            within(|folder| step_up::run(folder, &cluster.url()))
+        }
         Some(Tools::Saml) => within(saml::run),
         Some(Tools::Oidc) => within(oidc::run),
         None => run(&Cluster::start(Durability::None)?.url()),
