@@ -13,6 +13,8 @@ pub enum Unaudited {
     PartOfChange,
     /// A step of a multi-step process, whose end has an entry.
     StepTaken,
+    /// A change was simulated. It would have an entry.
+    Simulated,
     /// The last use of a credential was stored.
     LastUse,
     /// The unit of work has recorded its entries itself.

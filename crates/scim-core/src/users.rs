@@ -86,12 +86,18 @@ pub struct PlannedChange {
     after: User,
     /// The names of the changed attributes, except `active`.
     changed: Vec<String>,
+    activates: bool,
 }
 
 impl PlannedChange {
-    fn between(before: User, after: User) -> Self {
+    fn between(before: User, after: User, activates: bool) -> Self {
         let changed = before.changes(&after);
-        Self { before, after, changed }
+        Self { before, after, changed, activates }
+    }
+
+    /// Returns whether the request sets `active` to true, even if the user is active.
+    pub fn activates(&self) -> bool {
+        self.activates
     }
 
     /// Returns the id of the user.
@@ -107,7 +113,7 @@ impl PlannedChange {
     /// Makes the change. If nothing changes, `meta.lastModified` is kept.
     pub async fn make(self, ctx: &Ctx, store: &mut dyn UserStore) -> Result<ChangedUser, Error> {
         let activation = self.activation();
-        let Self { before, mut after, changed } = self;
+        let Self { before, mut after, changed, .. } = self;
         if changed.is_empty() && activation.is_none() {
             return Ok(ChangedUser { user: before, changed, activation });
         }
@@ -126,8 +132,9 @@ pub async fn plan_replace(
     draft: UserDraft,
 ) -> Result<PlannedChange, Error> {
     let before = lock(store, id).await?;
+    let activates = draft.active == Some(true);
     let after = before.replaced(draft)?;
-    Ok(PlannedChange::between(before, after))
+    Ok(PlannedChange::between(before, after, activates))
 }
 
 /// Locks a user and plans to apply a PATCH (RFC 7644 §3.5.2), completely or not at all.
@@ -138,7 +145,7 @@ pub async fn plan_patch(
 ) -> Result<PlannedChange, Error> {
     let before = lock(store, id).await?;
     let after = before.patched(patch)?;
-    Ok(PlannedChange::between(before, after))
+    Ok(PlannedChange::between(before, after, patch.activates()))
 }
 
 /// Replaces all attributes of a user (RFC 7644 §3.5.1). If nothing changes, `meta.lastModified` is kept.

@@ -8,8 +8,8 @@ use audit::{
         users::UserDeleted,
     },
 };
-use directory::{AccountChanges, PeopleStore};
-use kernel::{Ctx, StoreError, StoreResult, UserId};
+use directory::{AccountChanges, HeldRoles, LISTED, PeopleStore};
+use kernel::{Ctx, StoreError, StoreResult, Timestamp, UserId};
 use tokens::{
     ScimTokenId,
     removals::{
@@ -39,16 +39,11 @@ pub enum Error {
     Store(#[from] StoreError),
 }
 
-/// A removal that is held instead of made.
+/// A removal that was refused and is held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Held {
-    /// This request exceeded the limit and paused the token's removals.
-    Pausing {
-        /// How many users the token has removed within the last hour.
-        removed: u64,
-    },
-    /// The token's removals were paused before.
-    Paused,
+pub struct RefusedRemoval {
+    /// If this request paused the token: how many users the token has removed within the last hour.
+    pub pausing: Option<u64>,
 }
 
 /// Decides whether a SCIM token may remove a user. Returns `None` if it may; otherwise commit the result.
@@ -57,13 +52,17 @@ pub async fn hold<S: RemovalStore>(
     store: &mut S,
     token: &ScimTokenId,
     removal: &Removal,
-) -> StoreResult<Option<Audited<Held>>> {
+) -> StoreResult<Option<Audited<RefusedRemoval>>> {
     Ok(match tokens::removals::admit(ctx, store, token, removal).await? {
         Admission::Admitted => None,
-        Admission::Held => Some(Audited::without(Held::Paused, Unaudited::StepTaken)),
+        Admission::Held => {
+            Some(Audited::without(RefusedRemoval { pausing: None }, Unaudited::AttemptCounted))
+        }
         Admission::Paused { removed, limit } => {
-            let data = RemovalsPaused { removed, percent: limit.percent, users: limit.users };
-            Some(Audited::new(Held::Pausing { removed }, Event::new(token.as_str(), &data)))
+            let RemovalLimit { percent, users, .. } = limit;
+            let data = RemovalsPaused { user: removal.user.to_string(), removed, percent, users };
+            let refused = RefusedRemoval { pausing: Some(removed) };
+            Some(Audited::new(refused, Event::new(token.as_str(), &data)))
         }
     })
 }
@@ -94,72 +93,89 @@ async fn lock_paused<S: RemovalStore>(store: &mut S, token: &ScimTokenId) -> Res
 
 /// Discards the held removals of a token and ends the pause. The next removal pauses the token again as long as the
 /// removals of the last hour exceed the limit. Returns the number of held removals.
-pub async fn discard<S: RemovalStore>(
-    ctx: &Ctx,
-    store: &mut S,
-    token: &ScimTokenId,
-) -> Result<Audited<u64>, Error> {
+pub async fn discard<S: RemovalStore>(store: &mut S, token: &ScimTokenId) -> Result<Audited<u64>, Error> {
     let held = lock_paused(store, token).await?;
+    let users = store.held_removals(token, None, u32::try_from(LISTED).unwrap_or(u32::MAX)).await?;
+    let users = users.iter().map(|removal| removal.user.to_string()).collect();
     store.drop_held_removals(token).await?;
-    resume(ctx, store, token, false).await?;
-    Ok(Audited::new(held, Event::new(token.as_str(), &RemovalsDiscarded { held })))
+    resume(store, token, false).await?;
+    Ok(Audited::new(held, Event::new(token.as_str(), &RemovalsDiscarded { held, users })))
 }
 
-/// Records the decision to remove the users whose removals are held. [`apply_some`] removes them.
+/// Records the decision to remove the users whose removals were requested until this time. [`apply_some`] removes them.
 pub async fn decide_to_apply<S: RemovalStore>(
     store: &mut S,
     token: &ScimTokenId,
+    until: Timestamp,
 ) -> Result<Audited<()>, Error> {
     let held = lock_paused(store, token).await?;
-    Ok(Audited::new((), Event::new(token.as_str(), &RemovalsApplied { held })))
+    let data = RemovalsApplied { held, until: until.to_string() };
+    Ok(Audited::new((), Event::new(token.as_str(), &data)))
 }
 
-/// The result of [`apply_some`].
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Applied {
+/// A decision to apply held removals.
+#[derive(Debug, Clone)]
+pub struct Decision {
+    /// The token.
+    pub token: ScimTokenId,
+    /// Removals that were requested later stay held.
+    pub until: Timestamp,
+    /// The deciding user and the user's roles; `None` for the operator.
+    pub by: Option<(UserId, HeldRoles)>,
+}
+
+/// The progress of applying held removals.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Progress {
     /// Number of users who were deactivated or deleted.
     pub removed: u64,
-    /// Number of administrators, who stay.
+    /// Number of users who stay, because they are administrators, have permissions that the deciding user lacks, or are
+    /// the deciding user.
     pub kept: u64,
-    /// Whether no removals are held any more. The pause has ended.
-    pub is_last: bool,
+    /// The last user of this and the earlier steps.
+    last: Option<UserId>,
+    /// Whether all steps are done.
+    pub is_done: bool,
 }
 
-/// Removes the first `count` users whose removals are held, except administrators: somebody removes those one by one,
-/// with the protection against lockouts. With the last ones, ends the pause.
+/// Removes the next users, at most `count`. The last step ends the pause, unless further removals are held.
 pub async fn apply_some<S: RemovalStore + PeopleStore>(
     ctx: &Ctx,
     store: &mut S,
-    token: &ScimTokenId,
+    decision: &Decision,
+    mut progress: Progress,
     count: u32,
-) -> Result<Audited<Applied>, Error> {
-    let held = store.held_removals(token, None, count).await?;
-    let (mut applied, mut events) = (Applied::default(), Vec::new());
-    for removal in &held {
-        match remove(ctx, store, removal).await? {
+) -> Result<Audited<Progress>, Error> {
+    let token = &decision.token;
+    let held = store.held_removals(token, progress.last.as_ref(), count).await?;
+    let mut events = Vec::new();
+    let due: Vec<_> = held.iter().filter(|removal| removal.at <= decision.until).collect();
+    for removal in &due {
+        match remove(ctx, store, decision, removal).await? {
             Outcome::Removed(more) => {
-                applied.removed += 1;
+                progress.removed += 1;
                 events.extend(more);
             }
-            Outcome::Kept => applied.kept += 1,
+            Outcome::Kept => progress.kept += 1,
             Outcome::Unchanged => {}
         }
     }
     // Requests of the directory lock users first, too.
-    let waiting = lock_paused(store, token).await?;
-    for removal in &held {
+    lock_paused(store, token).await?;
+    for removal in due {
         store.drop_held_removal(token, &removal.user).await?;
     }
-    if waiting == held.len() as u64 {
-        applied.is_last = true;
-        resume(ctx, store, token, true).await?;
+    progress.is_done = held.len() < count as usize;
+    progress.last = held.last().map(|removal| removal.user.clone()).or(progress.last);
+    if progress.is_done && store.count_held_removals(token).await? == 0 {
+        resume(store, token, true).await?;
     }
-    Ok(Audited::of_changes(applied, events))
+    Ok(Audited::of_changes(progress, events))
 }
 
 enum Outcome {
     Removed(Vec<Event>),
-    /// The user is an administrator.
+    /// Somebody else, or somebody with another decision, may remove the user.
     Kept,
     /// The user was removed meanwhile.
     Unchanged,
@@ -168,10 +184,14 @@ enum Outcome {
 async fn remove<S: PeopleStore>(
     ctx: &Ctx,
     store: &mut S,
+    decision: &Decision,
     HeldRemoval { user, kind, .. }: &HeldRemoval,
 ) -> Result<Outcome, Error> {
     let Some(person) = store.person(user).await? else { return Ok(Outcome::Unchanged) };
-    if store.held_roles(&person).await?.is_admin() {
+    let roles = store.held_roles(&person).await?;
+    let may_remove = |(id, by): &(UserId, HeldRoles)| id != user && by.may_act_on(&roles);
+    // Among hundreds of users nobody notices the last administrator.
+    if roles.is_admin() || !decision.by.as_ref().is_none_or(may_remove) {
         return Ok(Outcome::Kept);
     }
     Ok(match kind {

@@ -5,7 +5,7 @@ use kernel::StoreError;
 use crate::{
     pat::{MAX_DAYS, MAX_TOKENS, Scope},
     raw::{CHECKSUM_LEN, SECRET_LEN, TENANT_LEN},
-    scim::NAME_MAX,
+    scim::{MAX_DRY_RUNS, NAME_MAX},
 };
 
 /// The reason why a SCIM token was not issued or revoked.
@@ -14,6 +14,9 @@ pub enum ScimTokenError {
     /// The name is empty, too long or contains control characters.
     #[error("name: write 1 to {NAME_MAX} printable characters")]
     Name,
+    /// The tenant has the maximum number of tokens for dry runs.
+    #[error("This tenant has {MAX_DRY_RUNS} tokens for dry runs, the maximum. Revoke one first.")]
+    TooManyDryRuns,
     /// The token does not exist or has been revoked.
     #[error("there is no such token")]
     NotFound,

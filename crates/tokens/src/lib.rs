@@ -29,6 +29,6 @@ pub use error::{Malformed, PatError, ScimTokenError};
 pub use memory::MemoryPats;
 pub use pat::{Pat, PatId, Scope};
 pub use raw::{RawToken, TokenHash, TokenKind};
-pub use scim::{NAME_MAX, NewScimToken, ScimToken, ScimTokenId, mint, revoke};
+pub use scim::{MAX_DRY_RUNS, NAME_MAX, NewScimToken, ScimToken, ScimTokenId, mint, revoke};
 pub use scim_refusal::ScimRefusal;
 pub use store::{PatStore, ScimTokenStore};

@@ -20,6 +20,9 @@ pub type ScimTokenId = Id<ScimTokenKind>;
 /// Maximum number of characters of a token's name.
 pub const NAME_MAX: usize = 100;
 
+/// Maximum number of tokens for dry runs that are not revoked.
+pub const MAX_DRY_RUNS: usize = 5;
+
 /// A stored SCIM token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScimToken {
@@ -66,6 +69,12 @@ pub async fn mint(
     let length = name.chars().count();
     if length == 0 || length > NAME_MAX || name.chars().any(char::is_control) {
         return Err(ScimTokenError::Name);
+    }
+    if new.dry_run {
+        let tokens = store.scim_tokens().await?;
+        if tokens.iter().filter(|token| token.dry_run).count() >= MAX_DRY_RUNS {
+            return Err(ScimTokenError::TooManyDryRuns);
+        }
     }
     let kind = if new.dry_run { TokenKind::DryRun } else { TokenKind::Scim };
     let raw = RawToken::mint(&*ctx.env, kind, &ctx.tenant);

@@ -1,8 +1,7 @@
 -- Limits of removals by SCIM tokens.
 
 ALTER TABLE scim_tokens ADD COLUMN removals_paused_at TIMESTAMP;
-ALTER TABLE scim_tokens ADD COLUMN removals_unlimited_until TIMESTAMP;
--- The number of users of whom the share of removed users is computed, and when they were counted.
+-- The number of users from which the share of removed users is computed, and when they were counted.
 ALTER TABLE scim_tokens ADD COLUMN removals_users BIGINT;
 ALTER TABLE scim_tokens ADD COLUMN removals_counted_at TIMESTAMP;
 

@@ -57,14 +57,14 @@ async function report(text) {
 }
 
 onAct("remove-users", async (button) => {
-  const { id, name, total } = of(button);
+  const { id, name, total, until } = of(button);
   let answer;
-  const remove = async () => { answer = await ask("POST", `${path}/${id}/removals/apply`); };
+  const remove = async () => { answer = await ask("POST", `${path}/${id}/removals/apply`, { until }); };
   const said = () => {
-    const stay = answer.kept ? ` ${count(answer.kept, "administrator stays", "administrators stay")}. Remove administrators under People.` : "";
+    const stay = answer.kept ? ` ${count(answer.kept, "user stays", "users stay")}: administrators, users with permissions that you lack, and you.` : "";
     return report(`Removed ${count(answer.removed, "user")}.${stay}`);
   };
-  sure(`Remove ${count(Number(total), "user")}?`, `The users lose access as ${name} asked: some are deactivated, others deleted. Its removals are not limited for the next hour.`, "Remove users", remove, said);
+  sure(`Remove ${count(Number(total), "user")}?`, `The users lose access as ${name} asked: some are deactivated, others deleted. Administrators stay.`, "Remove users", remove, said);
 });
 
 onAct("keep-users", async (button) => {

@@ -124,8 +124,8 @@ pub(crate) async fn run(command: Command, raw: &mut Raw, env: Arc<dyn Env>) -> R
         Command::Removals { id, apply, discard } => {
             let office = Operator::open(raw, env).await?;
             match (apply, discard) {
-                (true, _) => removals::decide(&office, &id, removals::Decision::Apply).await,
-                (_, true) => removals::decide(&office, &id, removals::Decision::Discard).await,
+                (true, _) => removals::apply_all(&office, &id).await,
+                (_, true) => removals::discard_all(&office, &id).await,
                 _ => removals::list(&office, &id).await,
             }
         }

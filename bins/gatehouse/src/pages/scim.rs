@@ -60,8 +60,8 @@ struct DryRunCard {
 }
 
 impl DryRunCard {
-    async fn find(tx: &mut Tx, token: &ScimToken) -> Result<Self, Problem> {
-        let result = dry_run_of(tx, &token.id).await?;
+    async fn find(ctx: &Ctx, tx: &mut Tx, token: &ScimToken) -> Result<Self, Problem> {
+        let result = dry_run_of(tx, &token.id, ctx.now).await?;
         Ok(Self { id: token.id.to_string(), name: token.name.clone(), result })
     }
 
@@ -130,6 +130,8 @@ struct PausedToken {
     id: String,
     name: String,
     since: PageTime,
+    /// The time of the list.
+    as_of: PageTime,
     total: u64,
     users: Vec<HeldUser>,
 }
@@ -164,22 +166,30 @@ pub(crate) async fn scim(call: Call<InPerson<ManageConnections>>) -> Result<Http
 }
 
 async fn drawn(call: &Call<InPerson<ManageConnections>>) -> Answer {
-    let find = async move |_: &Ctx, tx: &mut Tx| {
+    let find = async move |ctx: &Ctx, tx: &mut Tx| {
         let tokens = tx.scim_tokens().await?;
         let by = |token: &ScimToken| Filter { actor: Some(token.id.to_string()), ..Filter::default() };
         let filters: Vec<_> = tokens.iter().take(TOKENS).map(by).collect();
         let changes = events::newest(tx, &filters).await?;
         let refusals = tx.scim_refusals(ScimRefusal::KEPT).await?;
-        let (mut paused, mut dry_runs) = (Vec::new(), Vec::new());
+        let mut paused = Vec::new();
         for token in &tokens {
-            paused.extend(PausedToken::find(tx, token).await?);
+            paused.extend(PausedToken::find(ctx, tx, token).await?);
         }
-        for token in tokens.iter().filter(|token| token.dry_run).take(DRY_RUNS) {
-            dry_runs.push(DryRunCard::find(tx, token).await?);
-        }
-        Ok::<_, Problem>((tokens, changes, refusals, paused, dry_runs, tx.removal_limit().await?))
+        Ok::<_, Problem>((tokens, changes, refusals, paused, tx.removal_limit().await?))
     };
-    let (tokens, changes, refusals, paused, dry_runs, limit) = call.read(find).await?;
+    let (tokens, changes, refusals, paused, limit) = call.read(find).await?;
+    let simulating: Vec<_> = tokens.iter().filter(|token| token.dry_run).take(DRY_RUNS).cloned().collect();
+    // Reads each resource that a dry run has changed.
+    let compare = async move |ctx: &Ctx, tx: &mut Tx| {
+        let mut cards = Vec::new();
+        for token in &simulating {
+            cards.push(DryRunCard::find(ctx, tx, token).await?);
+        }
+        Ok::<_, Problem>(cards)
+    };
+    let has_dry_runs = tokens.iter().any(|token| token.dry_run);
+    let dry_runs = if has_dry_runs { call.scan(compare).await? } else { Vec::new() };
     let administrator = Administrator::load(call).await?;
     draw(&Page {
         shell: administrator.shell(&call.site, "SCIM provisioning", "scim.js", sso::PATH),
@@ -199,13 +209,14 @@ impl PausedToken {
         if self.total == 1 { "1 user".to_owned() } else { format!("{} users", self.total) }
     }
 
-    async fn find(tx: &mut Tx, token: &ScimToken) -> Result<Option<Self>, Problem> {
+    async fn find(ctx: &Ctx, tx: &mut Tx, token: &ScimToken) -> Result<Option<Self>, Problem> {
         let Some(since) = token.removals_paused_at else { return Ok(None) };
         let held = tx.held_removals(&token.id, None, HELD).await?;
         Ok(Some(Self {
             id: token.id.to_string(),
             name: token.name.clone(),
             since: since.into(),
+            as_of: ctx.now.into(),
             total: tx.count_held_removals(&token.id).await?,
             users: removals_with_names(tx, held).await?.into_iter().map(HeldUser::from).collect(),
         }))

@@ -68,7 +68,7 @@ export async function removals({ page, complaints, confirm }, see, by, scim) {
   await by(page, "Add token").click();
   const dialog = page.locator("#new-token");
   await dialog.getByLabel("Name", { exact: true }).fill("Entra");
-  await dialog.getByText("Dry run: answer as if").click();
+  await dialog.getByText("Dry run: simulate changes").click();
   await see(page, "dry-run-new");
   await by(dialog, "Create token").click();
   await confirm();

@@ -18,6 +18,7 @@ impl From<tokens::ScimTokenError> for Problem {
         match error {
             tokens::ScimTokenError::Store(error) => error.into(),
             tokens::ScimTokenError::NotFound => Self::not_found(),
+            tokens::ScimTokenError::TooManyDryRuns => Self::new(Code::Conflict, error.to_string()),
             tokens::ScimTokenError::Name => Self::invalid_request(error.to_string()),
         }
     }

@@ -86,6 +86,13 @@ impl Patch {
         }
         Ok(Self { changes })
     }
+
+    /// Returns whether the request sets `active` of a user to true, even if the user is active.
+    pub fn activates(&self) -> bool {
+        let active = USERS.resolve("active");
+        let last = self.changes.iter().rev().find(|change| Some(change.path) == active);
+        last.is_some_and(|change| change.value == Some(Value::Bool(true)))
+    }
 }
 
 /// An element of `Operations`.

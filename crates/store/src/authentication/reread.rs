@@ -223,7 +223,7 @@ impl CredentialReread {
     /// Reads the credential at the end of the transaction, and which of its rows the transaction changed.
     pub(crate) async fn at_end(&self, conn: &AsyncPgConnection) -> QueryResult<()> {
         if let CredentialKey::ScimToken(_) = self.key {
-            // An identity provider changes neither its token nor policies.
+            // An identity provider changes neither policies nor what its token is checked against.
             return self.on_postgres(conn).await;
         }
         let (row, own) = self.with_own_changes(conn).await?.unzip();

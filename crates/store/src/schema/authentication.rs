@@ -12,7 +12,6 @@ diesel::table! {
         last_used_at -> Nullable<Timestamp>,
         last_used_ip -> Nullable<Text>,
         removals_paused_at -> Nullable<Timestamp>,
-        removals_unlimited_until -> Nullable<Timestamp>,
         removals_users -> Nullable<BigInt>,
         removals_counted_at -> Nullable<Timestamp>,
         dry_run -> Bool,

@@ -59,16 +59,16 @@ struct GroupDocument {
 /// The kind, id and member of a row.
 type Key<'c> = (&'static str, &'c str, &'c str);
 
-fn text(document: &impl Serialize) -> StoreResult<String> {
+fn to_text(document: &impl Serialize) -> StoreResult<String> {
     serde_json::to_string(document).map_err(|error| corrupt("dry_run_changes.document", error))
 }
 
-fn document<T: for<'de> Deserialize<'de>>(text: &str) -> StoreResult<T> {
+fn from_text<T: for<'de> Deserialize<'de>>(text: &str) -> StoreResult<T> {
     serde_json::from_str(text).map_err(|error| corrupt("dry_run_changes.document", error))
 }
 
 fn user_text(user: &User) -> StoreResult<String> {
-    text(&UserDocument {
+    to_text(&UserDocument {
         user_name: user.user_name.clone(),
         external_id: user.external_id.clone(),
         active: user.active,
@@ -80,7 +80,7 @@ fn user_text(user: &User) -> StoreResult<String> {
 }
 
 fn group_text(group: &Group) -> StoreResult<String> {
-    text(&GroupDocument {
+    to_text(&GroupDocument {
         display_name: group.display_name.clone(),
         external_id: group.external_id.clone(),
         created: group.created,
@@ -89,7 +89,8 @@ fn group_text(group: &Group) -> StoreResult<String> {
 }
 
 fn read_user(id: &UserId, text: &str) -> StoreResult<User> {
-    let UserDocument { user_name, external_id, active, attributes, created, last_modified } = document(text)?;
+    let UserDocument { user_name, external_id, active, attributes, created, last_modified } =
+        from_text(text)?;
     Ok(User {
         id: id.clone(),
         user_name,
@@ -104,7 +105,7 @@ fn read_user(id: &UserId, text: &str) -> StoreResult<User> {
 }
 
 fn read_group(id: &GroupId, text: &str) -> StoreResult<Group> {
-    let GroupDocument { display_name, external_id, created, last_modified } = document(text)?;
+    let GroupDocument { display_name, external_id, created, last_modified } = from_text(text)?;
     Ok(Group { id: id.clone(), display_name, external_id, created, last_modified })
 }
 
@@ -186,12 +187,12 @@ impl Tx {
             let key = (rows::tenant_id, rows::token_id, rows::kind, rows::id, rows::member);
             let upsert = diesel::insert_into(rows::table).values(&row).on_conflict(key).do_update();
             let query = Prepared(upsert.set(rows::document.eq(excluded(rows::document))));
-            change_unaudited!(self, Unaudited::StepTaken, c => query.execute(c).await)?;
+            change_unaudited!(self, Unaudited::Simulated, c => query.execute(c).await)?;
         }
         // Memberships that are again as in the store.
         for (kind, id, member) in missing_members(before, after) {
             let row = rows::table.find((&tenant, token.as_str(), kind, id, member));
-            change_unaudited!(self, Unaudited::StepTaken, c => dsl::delete(row).execute(c).await)?;
+            change_unaudited!(self, Unaudited::Simulated, c => dsl::delete(row).execute(c).await)?;
         }
         Ok(())
     }

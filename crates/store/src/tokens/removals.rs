@@ -59,7 +59,7 @@ struct HeldRow<'a> {
     at: NaiveDateTime,
 }
 
-fn held(user: &str, deletes: bool, at: NaiveDateTime) -> StoreResult<HeldRemoval> {
+fn read_held(user: &str, deletes: bool, at: NaiveDateTime) -> StoreResult<HeldRemoval> {
     Ok(HeldRemoval {
         user: user.parse().map_err(|error| corrupt("held_removals.user_id", error))?,
         kind: if deletes { RemovalKind::Delete } else { RemovalKind::Deactivate },
@@ -67,18 +67,17 @@ fn held(user: &str, deletes: bool, at: NaiveDateTime) -> StoreResult<HeldRemoval
     })
 }
 
-type StateRow = (Option<NaiveDateTime>, Option<NaiveDateTime>, Option<i64>, Option<NaiveDateTime>);
+type StateRow = (Option<NaiveDateTime>, Option<i64>, Option<NaiveDateTime>);
 
-fn state((paused, unlimited, users, counted): StateRow) -> RemovalState {
+fn read_state((paused, users, counted): StateRow) -> RemovalState {
     let counted = counted.map(Timestamp::from_naive);
     RemovalState {
         paused_at: paused.map(Timestamp::from_naive),
-        unlimited_until: unlimited.map(Timestamp::from_naive),
         counted: users.and_then(|users| users.try_into().ok()).zip(counted),
     }
 }
 
-fn number(count: i64) -> u64 {
+fn to_count(count: i64) -> u64 {
     count.try_into().unwrap_or(0)
 }
 
@@ -115,19 +114,17 @@ impl RemovalStore for Tx {
             .filter(scim_tokens::revoked_at.is_null())
             .select((
                 scim_tokens::removals_paused_at,
-                scim_tokens::removals_unlimited_until,
                 scim_tokens::removals_users,
                 scim_tokens::removals_counted_at,
             ));
         let row: Option<StateRow> = lock!(self, for_update, first, query)?;
-        Ok(row.map(state))
+        Ok(row.map(read_state))
     }
 
     async fn set_removal_state(&mut self, token: &ScimTokenId, state: &RemovalState) -> StoreResult<()> {
         let (users, counted) = state.counted.unzip();
         let new = (
             scim_tokens::removals_paused_at.eq(state.paused_at.map(Timestamp::naive)),
-            scim_tokens::removals_unlimited_until.eq(state.unlimited_until.map(Timestamp::naive)),
             scim_tokens::removals_users.eq(users.map(|users| i64::try_from(users).unwrap_or(i64::MAX))),
             scim_tokens::removals_counted_at.eq(counted.map(Timestamp::naive)),
         );
@@ -164,17 +161,26 @@ impl RemovalStore for Tx {
             .filter(rows::user_id.ne(user.as_str()))
             .count();
         let count: i64 = read!(self, c => query.get_result(c).await)?;
-        Ok(number(count))
+        Ok(to_count(count))
     }
 
-    async fn count_active_users(&mut self) -> StoreResult<u64> {
+    async fn forget_removals(&mut self, token: &ScimTokenId) -> StoreResult<()> {
+        let removed = rows::table
+            .filter(rows::tenant_id.eq(self.tenant.as_str()))
+            .filter(rows::token_id.eq(token.as_str()));
+        change_unaudited!(self, Unaudited::PartOfChange, c => dsl::delete(removed).execute(c).await)?;
+        Ok(())
+    }
+
+    async fn count_active_users(&mut self, created_before: Timestamp) -> StoreResult<u64> {
         let query = users::table
             .filter(users::tenant_id.eq(self.tenant.as_str()))
             .filter(users::deleted_at.is_null())
             .filter(users::active.eq(true))
+            .filter(users::created_at.lt(created_before.naive()))
             .count();
         let count: i64 = read!(self, c => query.get_result(c).await)?;
-        Ok(number(count))
+        Ok(to_count(count))
     }
 
     async fn hold_removal(&mut self, token: &ScimTokenId, removal: &HeldRemoval) -> StoreResult<()> {
@@ -185,9 +191,10 @@ impl RemovalStore for Tx {
             deletes: removal.kind == RemovalKind::Delete,
             at: removal.at.naive(),
         };
-        let deletes = dsl::case_when(held_rows::deletes.eq(true), held_rows::deletes)
-            .otherwise(excluded(held_rows::deletes));
-        let newer = (held_rows::deletes.eq(deletes), held_rows::at.eq(excluded(held_rows::at)));
+        let is_stronger = held_rows::deletes.eq(false).and(excluded(held_rows::deletes).eq(true));
+        let deletes = dsl::case_when(is_stronger, excluded(held_rows::deletes)).otherwise(held_rows::deletes);
+        let at = dsl::case_when(is_stronger, excluded(held_rows::at)).otherwise(held_rows::at);
+        let newer = (held_rows::at.eq(at), held_rows::deletes.eq(deletes));
         let upsert = diesel::insert_into(held_rows::table).values(&row);
         let key = (held_rows::tenant_id, held_rows::token_id, held_rows::user_id);
         let query = Prepared(upsert.on_conflict(key).do_update().set(newer));
@@ -209,7 +216,7 @@ impl RemovalStore for Tx {
             .limit(count.into())
             .select((held_rows::user_id, held_rows::deletes, held_rows::at));
         let found: Vec<(String, bool, NaiveDateTime)> = read!(self, c => query.load(c).await)?;
-        found.iter().map(|(user, deletes, at)| held(user, *deletes, *at)).collect()
+        found.iter().map(|(user, deletes, at)| read_held(user, *deletes, *at)).collect()
     }
 
     async fn count_held_removals(&mut self, token: &ScimTokenId) -> StoreResult<u64> {
@@ -218,7 +225,7 @@ impl RemovalStore for Tx {
             .filter(held_rows::token_id.eq(token.as_str()))
             .count();
         let count: i64 = read!(self, c => query.get_result(c).await)?;
-        Ok(number(count))
+        Ok(to_count(count))
     }
 
     async fn drop_held_removal(&mut self, token: &ScimTokenId, user: &UserId) -> StoreResult<()> {

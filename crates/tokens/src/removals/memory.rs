@@ -11,7 +11,7 @@ use crate::ScimTokenId;
 /// Users, and removals of one tenant, in memory. Every token is known and not revoked.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryRemovals {
-    /// The active users.
+    /// The active users. All were created before the first removal.
     pub active: BTreeSet<UserId>,
     limit: RemovalLimit,
     states: BTreeMap<ScimTokenId, RemovalState>,
@@ -56,14 +56,21 @@ impl RemovalStore for MemoryRemovals {
         Ok(self.removed.iter().filter(counts).count() as u64)
     }
 
-    async fn count_active_users(&mut self) -> StoreResult<u64> {
+    async fn forget_removals(&mut self, token: &ScimTokenId) -> StoreResult<()> {
+        self.removed.retain(|(of, _), _| of != token);
+        Ok(())
+    }
+
+    async fn count_active_users(&mut self, _: Timestamp) -> StoreResult<u64> {
         Ok(self.active.len() as u64)
     }
 
     async fn hold_removal(&mut self, token: &ScimTokenId, held: &HeldRemoval) -> StoreResult<()> {
         let key = (token.clone(), held.user.clone());
-        let kind = self.held.get(&key).map_or(held.kind, |earlier| earlier.kind.max(held.kind));
-        self.held.insert(key, HeldRemoval { kind, ..held.clone() });
+        let earlier = self.held.entry(key).or_insert_with(|| held.clone());
+        if earlier.kind < held.kind {
+            *earlier = held.clone();
+        }
         Ok(())
     }
 

@@ -10,5 +10,5 @@ mod store;
 
 pub use limit::{InvalidLimit, RemovalLimit};
 pub use memory::MemoryRemovals;
-pub use rules::{Admission, RESUMED_FOR, WINDOW, admit, resume};
+pub use rules::{Admission, WINDOW, admit, resume};
 pub use store::{HeldRemoval, Removal, RemovalKind, RemovalState, RemovalStore};

@@ -7,8 +7,6 @@ use crate::ScimTokenId;
 
 /// The time over which removals are counted, in milliseconds.
 pub const WINDOW: i64 = 3_600_000;
-/// How long the limit does not apply after an administrator has applied the held removals, in milliseconds.
-pub const RESUMED_FOR: i64 = 3_600_000;
 
 /// The decision about a removal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,8 +39,7 @@ pub async fn admit(
         store.hold_removal(token, &held).await?;
         return Ok(Admission::Held);
     }
-    let is_unlimited = !limit.enabled || state.unlimited_until.is_some_and(|until| ctx.now < until);
-    if !is_unlimited {
+    if limit.enabled {
         let before = store.count_removals(token, &removal.user, ctx.now.plus_millis(-WINDOW)).await?;
         let removed_users = before + u64::from(!removal.was_active);
         if before >= u64::from(limit.users)
@@ -58,8 +55,8 @@ pub async fn admit(
     Ok(Admission::Admitted)
 }
 
-/// Returns the number of users of whom the share is computed. They are counted once within an hour: those who are active,
-/// and the `removed` ones.
+/// Returns the number of users from which the share is computed. They are counted once within an hour: those who are
+/// active and were created before the window, so that a token cannot raise the number, and the `removed` ones.
 async fn users_of(
     ctx: &Ctx,
     store: &mut dyn RemovalStore,
@@ -72,20 +69,20 @@ async fn users_of(
     {
         return Ok(users);
     }
-    let users = store.count_active_users().await? + removed;
+    let users = store.count_active_users(ctx.now.plus_millis(-WINDOW)).await? + removed;
     store.set_removal_state(token, &RemovalState { counted: Some((users, ctx.now)), ..state }).await?;
     Ok(users)
 }
 
-/// Ends the pause of a token's removals. With `is_unlimited`, the limit does not apply for [`RESUMED_FOR`], so that the
-/// directory can repeat its requests.
+/// Ends the pause of a token's removals. With `is_new_window`, the removals so far do not count any more; otherwise the
+/// next removal pauses the token again as long as those of the last hour exceed the limit.
 pub async fn resume(
-    ctx: &Ctx,
     store: &mut dyn RemovalStore,
     token: &ScimTokenId,
-    is_unlimited: bool,
+    is_new_window: bool,
 ) -> StoreResult<()> {
-    let unlimited_until = is_unlimited.then(|| ctx.now.plus_millis(RESUMED_FOR));
-    let resumed = RemovalState { unlimited_until, ..RemovalState::default() };
-    store.set_removal_state(token, &resumed).await
+    if is_new_window {
+        store.forget_removals(token).await?;
+    }
+    store.set_removal_state(token, &RemovalState::default()).await
 }

@@ -41,20 +41,18 @@ pub struct Removal {
 pub struct HeldRemoval {
     /// The user.
     pub user: UserId,
-    /// The last request; a deletion if any request asked for one.
+    /// A deletion if any request asked for one.
     pub kind: RemovalKind,
-    /// When it was last requested.
+    /// When it was first requested; a deletion, when the deletion was.
     pub at: Timestamp,
 }
 
-/// Whether the removals of a token are paused or unlimited.
+/// Whether the removals of a token are paused.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RemovalState {
     /// When they were paused, if they are.
     pub paused_at: Option<Timestamp>,
-    /// Until when the limit does not apply, because an administrator let the token continue.
-    pub unlimited_until: Option<Timestamp>,
-    /// The number of users of whom the share is computed, and when they were counted.
+    /// The number of users from which the share is computed, and when they were counted.
     pub counted: Option<(u64, Timestamp)>,
 }
 
@@ -78,9 +76,11 @@ pub trait RemovalStore: Send {
         user: &UserId,
         since: Timestamp,
     ) -> StoreResult<u64>;
-    /// Returns the number of active users of the tenant.
-    async fn count_active_users(&mut self) -> StoreResult<u64>;
-    /// Holds a removal. Of several for one user a deletion counts, and the newest time.
+    /// Deletes the recorded removals of a token.
+    async fn forget_removals(&mut self, token: &ScimTokenId) -> StoreResult<()>;
+    /// Returns the number of active users of the tenant that were created before a time.
+    async fn count_active_users(&mut self, created_before: Timestamp) -> StoreResult<u64>;
+    /// Holds a removal. If the store holds one of the user, only a deletion in place of a deactivation changes it.
     async fn hold_removal(&mut self, token: &ScimTokenId, held: &HeldRemoval) -> StoreResult<()>;
     /// Returns the held removals of a token with a greater user id than `after`, sorted by it, at most `count`.
     async fn held_removals(

@@ -7,10 +7,10 @@ use gate::{
     permissions::ScimWrite,
 };
 use kernel::{Ctx, StoreResult, UserId};
-use sign_in::removals::{Held, hold};
+use sign_in::removals::hold;
 use tokens::{
-    ScimTokenId,
-    removals::{Removal, RemovalKind},
+    ScimToken, ScimTokenId,
+    removals::{Removal, RemovalKind, RemovalStore},
 };
 
 use super::target::Target;
@@ -39,16 +39,24 @@ pub(super) async fn hold_removal(
     let Some(tx) = target.tx() else { return Ok(None) };
     let removal = Removal { user: user.clone(), was_active, kind };
     let Some(audited) = hold(ctx, tx, token, &removal).await? else { return Ok(None) };
-    let (held, events) = audited.into_parts();
-    let notice = match held {
-        Held::Paused => None,
-        Held::Pausing { removed } => Some(Notice {
+    let (refused, events) = audited.into_parts();
+    let notice = match refused.pausing {
+        None => None,
+        Some(removed) => Some(Notice {
             tenant: tx.own_tenant().await?.map(|tenant| tenant.name).unwrap_or_default(),
             removed,
             recipients: tx.users_with_permission(Permission::ManageConnections, RECIPIENTS).await?,
         }),
     };
     Ok(Some(Audited::of_changes(HeldRemoval(notice), events)))
+}
+
+/// Withdraws a held removal of a user whom the directory sends as active again.
+pub(super) async fn withdraw(target: &mut Target<'_>, token: &ScimToken, user: &UserId) -> StoreResult<()> {
+    if let (Some(tx), Some(_)) = (target.tx(), token.removals_paused_at) {
+        tx.drop_held_removal(&token.id, user).await?;
+    }
+    Ok(())
 }
 
 /// Refuses the request whose removal was held. If it has paused the token, logs that and tells administrators by mail,

@@ -17,6 +17,13 @@ use crate::api::Call;
 /// Maximum number of changed users, groups and memberships of a dry run.
 pub(crate) const MAX_CHANGES: usize = 1_000;
 
+/// Maximum size of the attributes of a dry run's users in bytes. Each request reads them.
+const MAX_SIZE: usize = 2 << 20;
+
+fn size(changes: &OverlayChanges) -> usize {
+    changes.users.values().flatten().map(|user| user.attributes.text().len()).sum()
+}
+
 /// The users and groups that a request is about.
 pub(super) enum Target<'t> {
     /// Those of the tenant.
@@ -87,14 +94,16 @@ fn on_target<T: Send + 'static>(
         };
         let mut changes = before.clone();
         let simulated = work(ctx, &mut Target::DryRun(Overlay::new(tx, &mut changes))).await?;
-        if changes.len() > MAX_CHANGES.max(before.len()) {
+        if changes.len() > MAX_CHANGES.max(before.len()) || size(&changes) > MAX_SIZE.max(size(&before)) {
             return Err(Error::TooMany(format!(
-                "This dry run has {MAX_CHANGES} changes, the maximum. Create another token to start a new one."
+                "This dry run has the maximum size: {MAX_CHANGES} changes, or {} MiB. Create another token to start a \
+                 new one.",
+                MAX_SIZE >> 20
             )));
         }
         tx.save_dry_run(&token.id, &before, &changes).await?;
         let (value, _) = simulated.into_parts();
-        Ok(Audited::without(value, Unaudited::StepTaken))
+        Ok(Audited::without(value, Unaudited::Simulated))
     }
 }
 

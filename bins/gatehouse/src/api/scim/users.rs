@@ -1,5 +1,7 @@
 //! `/Users`
 
+use std::sync::Arc;
+
 use actix_web::{HttpResponse, delete, get, http::StatusCode, patch, post, put};
 use audit::{
     Audited, Event, Unaudited,
@@ -19,7 +21,7 @@ use utoipa_actix_web::service_config::ServiceConfig;
 use super::{
     answers::{Answer, list, no_content, one, resource_id, unsealed},
     parameters::{PageQuery, ProjectionQuery, UserListProjectionQuery},
-    removals::{hold_removal, refuse},
+    removals::{hold_removal, refuse, withdraw},
     root::root,
     shapes::{ScimPatch, ScimSearch, ScimUser, ScimUserBody, ScimUserList},
     target::{Target, change, search},
@@ -211,14 +213,17 @@ async fn change_user(
     call: &Call<ScimWrite>,
     plan: impl AsyncFnOnce(&mut dyn ScimStore) -> Result<PlannedChange, Error> + Send + 'static,
 ) -> Answer {
-    let token = call.caller().id.clone();
+    let token = Arc::clone(call.caller());
     let changed = change(call, async move |ctx: &Ctx, target: &mut Target<'_>| {
         let planned = plan(target.store()).await?;
         if planned.activation() == Some(false) {
             let removal = (planned.user(), true, RemovalKind::Deactivate);
-            if let Some(held) = hold_removal(ctx, target, &token, removal).await? {
+            if let Some(held) = hold_removal(ctx, target, &token.id, removal).await? {
                 return Ok(held.map(Err));
             }
+        }
+        if planned.activates() {
+            withdraw(target, &token, planned.user()).await?;
         }
         let changed = planned.make(ctx, target.store()).await?;
         let events = changes(changed.user.id.as_str(), &changed.changed, changed.activation);

@@ -1,7 +1,7 @@
 //! `/api/settings/scim-tokens/{id}/dry-run`: what the requests of a SCIM token would change.
 
 use actix_web::get;
-use kernel::Ctx;
+use kernel::{Ctx, Timestamp};
 use scim_core::{Action, Difference, ResourceKind};
 use serde::Serialize;
 use store::Tx;
@@ -78,7 +78,7 @@ pub(crate) struct DryRun {
 }
 
 /// Returns what the dry run of a token would change.
-pub(crate) async fn dry_run_of(tx: &mut Tx, token: &ScimTokenId) -> Result<DryRun, Problem> {
+pub(crate) async fn dry_run_of(tx: &mut Tx, token: &ScimTokenId, now: Timestamp) -> Result<DryRun, Problem> {
     let changes = tx.dry_run(token).await?;
     let mut differences = changes.differences(tx).await?;
     differences.sort_by_key(|difference| difference.action);
@@ -88,7 +88,7 @@ pub(crate) async fn dry_run_of(tx: &mut Tx, token: &ScimTokenId) -> Result<DryRu
     };
     let removed = differences.iter().filter(is_removal).count() as u64;
     let limit = tx.removal_limit().await?;
-    let exceeds = limit.enabled && limit.is_exceeded(removed, tx.count_active_users().await?);
+    let exceeds = limit.enabled && limit.is_exceeded(removed, tx.count_active_users(now).await?);
     Ok(DryRun {
         created: count(Action::Create),
         updated: count(Action::Update),
@@ -115,9 +115,9 @@ pub(crate) async fn dry_run_of(tx: &mut Tx, token: &ScimTokenId) -> Result<DryRu
 #[get("/api/settings/scim-tokens/{id}/dry-run")]
 pub(crate) async fn get_dry_run(call: Call<ManageConnections>) -> Answer {
     let id: ScimTokenId = call.id()?;
-    let find = async move |_: &Ctx, tx: &mut Tx| {
+    let find = async move |ctx: &Ctx, tx: &mut Tx| {
         let token = tx.scim_token(&id).await?.filter(|token| token.dry_run && token.revoked_at.is_none());
-        dry_run_of(tx, &token.ok_or_else(Problem::not_found)?.id).await
+        dry_run_of(tx, &token.ok_or_else(Problem::not_found)?.id, ctx.now).await
     };
     Ok(answer(&call.scan(find).await?))
 }

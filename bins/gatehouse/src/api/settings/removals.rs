@@ -2,8 +2,8 @@
 
 use actix_web::{get, post};
 use kernel::{Ctx, Timestamp};
-use serde::Serialize;
-use sign_in::removals::{Applied, apply_some, decide_to_apply, discard};
+use serde::{Deserialize, Serialize};
+use sign_in::removals::{Decision, Progress, apply_some, decide_to_apply, discard};
 use store::Tx;
 use tokens::{
     ScimTokenId,
@@ -13,7 +13,7 @@ use utoipa::ToSchema;
 
 use crate::api::{Answer, Call};
 use gate::{
-    body::answer,
+    body::{Json, answer},
     errors::Problem,
     paging::{Page, PageQuery},
     permissions::{InPerson, ManageConnections},
@@ -21,7 +21,7 @@ use gate::{
 };
 
 /// Number of users that are removed in one transaction.
-const BATCH: u32 = 200;
+const BATCH: u32 = 50;
 
 /// A user whose removal is held.
 #[derive(Serialize, ToSchema)]
@@ -34,7 +34,7 @@ pub(crate) struct HeldRemovalView {
     pub(crate) display_name: Option<String>,
     /// `DEACTIVATE` or `DELETE`.
     pub(crate) action: &'static str,
-    /// The last request to remove the user.
+    /// The first request to remove the user; of a deletion, the first request to delete the user.
     #[schema(value_type = String, format = "date-time")]
     pub(crate) requested_at: Timestamp,
 }
@@ -48,6 +48,9 @@ struct HeldRemovalList {
     paused_at: Option<Timestamp>,
     /// Number of all held removals.
     total: u64,
+    /// The time of this list, for the decision to apply it.
+    #[schema(value_type = String, format = "date-time")]
+    as_of: Timestamp,
     removals: Vec<HeldRemovalView>,
     /// Cursor of the next page; absent on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -55,12 +58,21 @@ struct HeldRemovalList {
     next_cursor: Option<String>,
 }
 
+/// The decision to remove users.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct ApplyBody {
+    /// Removals that were requested later stay held: `asOf` of the list that you decide about.
+    #[schema(value_type = String, format = "date-time")]
+    until: Timestamp,
+}
+
 /// The users were removed.
 #[derive(Serialize, ToSchema)]
 struct AppliedRemovals {
     /// Number of users who were deactivated or deleted.
     removed: u64,
-    /// Number of administrators, who stay. Remove them one by one.
+    /// Number of users who stay: you, administrators, and users with permissions that you lack.
     kept: u64,
 }
 
@@ -103,29 +115,30 @@ pub(crate) async fn list_removals(call: Call<ManageConnections>, query: Page) ->
     let id: ScimTokenId = call.id()?;
     let (keys, tenant) = (&call.site.pipeline.keys, call.tenant());
     let (after, limit) = (query.after(keys, tenant)?, query.limit());
-    let find = async move |_: &Ctx, tx: &mut Tx| {
+    let find = async move |ctx: &Ctx, tx: &mut Tx| {
         let state = tx.removal_state(&id).await?.ok_or_else(Problem::not_found)?;
         let total = tx.count_held_removals(&id).await?;
         let count = u32::try_from(limit + 1).unwrap_or(u32::MAX);
         let held = tx.held_removals(&id, after.as_ref(), count).await?;
-        Ok::<_, Problem>((state.paused_at, total, held))
+        Ok::<_, Problem>((state.paused_at, total, held, ctx.now))
     };
-    let (paused_at, total, held) = call.read(find).await?;
+    let (paused_at, total, held, as_of) = call.read(find).await?;
     let (held, next_cursor) = query.cut(keys, tenant, held, |removal| removal.user.as_str());
     let removals = call.read(async move |_: &Ctx, tx: &mut Tx| with_names(tx, held).await).await?;
-    Ok(answer(&HeldRemovalList { paused_at, total, removals, next_cursor }))
+    Ok(answer(&HeldRemovalList { paused_at, total, as_of, removals, next_cursor }))
 }
 
 /// Remove the users whose removals are held
 ///
-/// Deactivates and deletes the users, except administrators, and ends the pause. The limit does not apply to the token for
-/// an hour, so that the directory can repeat its requests. Takes a few seconds for 1,000 users. If the request is
-/// interrupted, the remaining removals stay held. Requires a step-up (`SCIM_TOKEN_MINT`).
+/// Deactivates and deletes the users, except administrators, users with permissions that you lack, and you. Ends the pause,
+/// unless removals were requested after `until`. The removals so far no longer count. Takes a few seconds for 1,000 users. If
+/// the request is interrupted, the remaining removals stay held. Requires a step-up (`SCIM_TOKEN_MINT`).
 #[utoipa::path(
     security(("sessionCookie" = [])),
     params(("id" = String, Path, description = "sct_…")),
     responses(
         (status = 200, description = "The users are removed.", body = AppliedRemovals),
+        (status = 400, description = "`until` is malformed."),
         (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
         (status = 404, description = "The tenant has no active token with this ID."),
         (status = 409, description = "CONFLICT with reason NOT_PAUSED."),
@@ -135,25 +148,25 @@ pub(crate) async fn list_removals(call: Call<ManageConnections>, query: Page) ->
 pub(crate) async fn apply_removals(
     call: Call<InPerson<ManageConnections>>,
     proof: StepUp<ScimTokenMint>,
+    body: Json<ApplyBody>,
 ) -> Answer {
-    let id: ScimTokenId = call.id()?;
-    let token = id.clone();
+    let signed = call.caller();
+    let by = Some((signed.session.user.clone(), signed.holder.roles.clone()));
+    let decision = Decision { token: call.id()?, until: body.0.until, by };
+    let decided = decision.clone();
     let decide = async move |ctx: &Ctx, tx: &mut Tx| {
         let consumed = proof.lock_and_consume(ctx, tx).await?;
-        let decided = decide_to_apply(tx, &token).await?;
-        Ok::<_, Problem>(decided.after(consumed.events()?))
+        let recorded = decide_to_apply(tx, &decided.token, decided.until).await?;
+        Ok::<_, Problem>(recorded.after(consumed.events()?))
     };
     call.write(decide).await?;
-    let mut total = Applied::default();
-    while !total.is_last {
-        let token = id.clone();
-        let apply = async move |ctx: &Ctx, tx: &mut Tx| apply_some(ctx, tx, &token, BATCH).await;
-        let applied = call.write_large(apply).await?;
-        total.removed += applied.removed;
-        total.kept += applied.kept;
-        total.is_last = applied.is_last;
+    let mut progress = Progress::default();
+    while !progress.is_done {
+        let decision = decision.clone();
+        let apply = async move |ctx: &Ctx, tx: &mut Tx| apply_some(ctx, tx, &decision, progress, BATCH).await;
+        progress = call.write_large(apply).await?;
     }
-    Ok(answer(&AppliedRemovals { removed: total.removed, kept: total.kept }))
+    Ok(answer(&AppliedRemovals { removed: progress.removed, kept: progress.kept }))
 }
 
 /// Discard the held removals of a SCIM token
@@ -172,7 +185,7 @@ pub(crate) async fn apply_removals(
 #[post("/api/settings/scim-tokens/{id}/removals/discard")]
 pub(crate) async fn discard_removals(call: Call<InPerson<ManageConnections>>) -> Answer {
     let id: ScimTokenId = call.id()?;
-    let work = async move |ctx: &Ctx, tx: &mut Tx| discard(ctx, tx, &id).await;
+    let work = async move |_: &Ctx, tx: &mut Tx| discard(tx, &id).await;
     let discarded = call.write(work).await?;
     Ok(answer(&DiscardedRemovals { discarded }))
 }

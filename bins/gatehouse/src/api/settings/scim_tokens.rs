@@ -106,6 +106,7 @@ pub(crate) async fn list_scim_tokens(call: Call<ManageConnections>) -> Answer {
         (status = 200, description = "The token, shown once.", body = ScimTokenView),
         (status = 400, description = "A field is malformed."),
         (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
+        (status = 409, description = "CONFLICT: the tenant has five tokens for dry runs."),
     )
 )]
 #[post("/api/settings/scim-tokens")]

@@ -17,10 +17,10 @@ use crate::{
 pub(super) async fn show(office: &Operator, id: &ScimTokenId) -> Result<Report> {
     let owner = office.store.across(async |across| across.tenant_of_scim_token(id).await).await?;
     let Some(tenant) = owner else { return Err(ScimTokenError::NotFound.into()) };
-    let token = id.clone();
+    let (token, now) = (id.clone(), office.env.now());
     let read = async move |tx: &mut Tx| {
         let token = tx.scim_token(&token).await?.filter(|token| token.dry_run && token.revoked_at.is_none());
-        dry_run_of(tx, &token.ok_or_else(Problem::not_found)?.id).await
+        dry_run_of(tx, &token.ok_or_else(Problem::not_found)?.id, now).await
     };
     let found = office.store.read(tenant, read).await;
     let dry_run = found.map_err(|problem: Problem| problem.message().to_owned())?;
@@ -33,5 +33,11 @@ pub(super) async fn show(office: &Operator, id: &ScimTokenId) -> Result<Report> 
         ("MEMBERS", &|change| format!("+{} -{}", change.members_added, change.members_removed)),
         ("ID", &|change| change.id.clone()),
     ];
-    Ok(listing("changes", &dry_run.changes, json_of, columns, "The dry run would change nothing."))
+    let empty = "The dry run would change nothing.";
+    let mut report = listing("changes", &dry_run.changes, json_of, columns, empty);
+    report.json = json!(dry_run);
+    if dry_run.exceeds_removal_limit {
+        report.lines += "\nThese removals exceed the limit: Gatehouse would pause the token.";
+    }
+    Ok(report)
 }

@@ -1,8 +1,8 @@
 //! `gatehouse token removals`
 
-use kernel::{TenantId, Timestamp};
+use kernel::{Ctx, TenantId, Timestamp};
 use serde_json::json;
-use sign_in::removals::{Applied, Error, apply_some, decide_to_apply, discard};
+use sign_in::removals::{Decision, Error, Progress, apply_some, decide_to_apply, discard};
 use store::Tx;
 use tokens::{
     ScimTokenId,
@@ -15,14 +15,7 @@ use crate::cli::{
 };
 
 /// Number of users that are listed, or removed in one transaction.
-const BATCH: u32 = 200;
-
-/// The decision about the held removals.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Decision {
-    Apply,
-    Discard,
-}
+const BATCH: u32 = 50;
 
 async fn tenant_of(office: &Operator, id: &ScimTokenId) -> Result<TenantId> {
     let owner = office.store.across(async |across| across.tenant_of_scim_token(id).await).await?;
@@ -77,32 +70,29 @@ fn empty(paused_at: Option<Timestamp>) -> String {
     }
 }
 
-/// Removes the users whose removals are held, or keeps them.
-pub(super) async fn decide(office: &Operator, id: &ScimTokenId, decision: Decision) -> Result<Report> {
+/// Keeps the users whose removals are held.
+pub(super) async fn discard_all(office: &Operator, id: &ScimTokenId) -> Result<Report> {
     let tenant = tenant_of(office, id).await?;
     let token = id.clone();
-    match decision {
-        Decision::Discard => {
-            let write = office.write(&tenant, async move |ctx, tx| discard(ctx, tx, &token).await);
-            let discarded = write.await?;
-            let json = json!({ "id": id, "discarded": discarded });
-            Ok(Report::new(json, format!("Discarded {discarded} removals. The users stay.")))
-        }
-        Decision::Apply => {
-            office.write(&tenant, async move |_, tx| decide_to_apply(tx, &token).await).await?;
-            let mut total = Applied::default();
-            while !total.is_last {
-                let token = id.clone();
-                let apply =
-                    async move |ctx: &kernel::Ctx, tx: &mut Tx| apply_some(ctx, tx, &token, BATCH).await;
-                let applied = office.write(&tenant, apply).await?;
-                total.removed += applied.removed;
-                total.kept += applied.kept;
-                total.is_last = applied.is_last;
-            }
-            let json = json!({ "id": id, "removed": total.removed, "kept": total.kept });
-            let text = format!("Removed {} users and kept {} administrators.", total.removed, total.kept);
-            Ok(Report::new(json, text))
-        }
+    let discarded = office.write(&tenant, async move |_, tx| discard(tx, &token).await).await?;
+    let json = json!({ "id": id, "discarded": discarded });
+    Ok(Report::new(json, format!("Discarded {discarded} removals. The users stay.")))
+}
+
+/// Removes the users whose removals are held.
+pub(super) async fn apply_all(office: &Operator, id: &ScimTokenId) -> Result<Report> {
+    let tenant = tenant_of(office, id).await?;
+    let decision = Decision { token: id.clone(), until: office.env.now(), by: None };
+    let decided = decision.clone();
+    let decide = async move |_: &Ctx, tx: &mut Tx| decide_to_apply(tx, &decided.token, decided.until).await;
+    office.write(&tenant, decide).await?;
+    let mut progress = Progress::default();
+    while !progress.is_done {
+        let decision = decision.clone();
+        let apply = async move |ctx: &Ctx, tx: &mut Tx| apply_some(ctx, tx, &decision, progress, BATCH).await;
+        progress = office.write(&tenant, apply).await?;
     }
+    let json = json!({ "id": id, "removed": progress.removed, "kept": progress.kept });
+    let text = format!("Removed {} users and kept {} administrators.", progress.removed, progress.kept);
+    Ok(Report::new(json, text))
 }

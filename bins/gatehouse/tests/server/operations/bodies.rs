@@ -51,7 +51,6 @@ pub(crate) fn body(operation: &Operation) -> Option<Value> {
         "rotate_webhook_secret" => Some(json!({ "overlapHours": 1 })),
         "replay_webhook" => Some(json!({ "from": "2026-01-01T00:00:00Z" })),
         "create_scim_token" => Some(json!({ "name": "Okta" })),
-        "put_removal_limit" => Some(json!({ "enabled": true, "percent": 30, "users": 20 })),
         "patch_person" => Some(json!({ "title": "Countess" })),
         "invite_user" => Some(json!({ "email": "invited@example.com" })),
         "invite_users" => Some(json!({ "emails": ["first@example.com", "second@example.com"] })),
@@ -104,20 +103,21 @@ pub(crate) fn body(operation: &Operation) -> Option<Value> {
         | "rotate_saml_certificate"
         | "complete_saml_rotation"
         | "verify_domain"
-        | "apply_removals"
-        | "discard_removals"
         | "saml_acs"
         | "saml_slo"
         | "retry_webhook_delivery" => Some(json!({})),
         other if other.contains("oidc") && operation.method == "POST" => Some(json!({})),
         _ if matches!(operation.method.as_str(), "GET" | "DELETE") => None,
-        other => Some(body_of_roles(other)),
+        other => Some(body_of_settings(other)),
     }
 }
 
-/// Returns a body that the operation about roles accepts.
-fn body_of_roles(operation: &str) -> Value {
+/// Returns a body that the operation about roles or removals accepts.
+fn body_of_settings(operation: &str) -> Value {
     match operation {
+        "put_removal_limit" => json!({ "enabled": true, "percent": 30, "users": 20 }),
+        "apply_removals" => json!({ "until": "2100-01-01T00:00:00.000Z" }),
+        "discard_removals" => json!({}),
         "create_role" | "put_role" => json!({ "name": "Help desk", "permissions": ["support:users"] }),
         "create_role_rule" | "put_role_rule" => json!({ "role": "AUDITOR", "groupId": NO_GROUP }),
         "preview_role_rule" => json!({ "rule": { "role": "AUDITOR", "groupId": NO_GROUP } }),

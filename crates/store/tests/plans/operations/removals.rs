@@ -23,7 +23,7 @@ pub(super) async fn run(ctx: &Ctx, tx: &mut Tx) -> StoreResult<()> {
     let state = RemovalState { counted: Some((7, ctx.now)), ..RemovalState::default() };
     tx.set_removal_state(&token.id, &state).await?;
     assert_eq!(tx.removal_state(&token.id).await?, Some(state));
-    tx.count_active_users().await?;
+    tx.count_active_users(ctx.now).await?;
 
     let mut users: Vec<_> = (0..3).map(|_| UserId::new(&*ctx.env)).collect();
     users.sort();
@@ -32,6 +32,7 @@ pub(super) async fn run(ctx: &Ctx, tx: &mut Tx) -> StoreResult<()> {
     }
     assert_eq!(tx.count_removals(&token.id, &users[0], ctx.now.plus_millis(-1)).await?, 2);
     assert_eq!(tx.count_removals(&token.id, &users[0], ctx.now).await?, 0);
+    tx.forget_removals(&token.id).await?;
     for (user, kind) in [
         (&users[0], RemovalKind::Delete),
         (&users[1], RemovalKind::Deactivate),

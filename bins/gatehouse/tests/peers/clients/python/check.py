@@ -137,7 +137,8 @@ held = ask("list_removals", minted.id)
 assert [(one.user_name, one.action) for one in held.removals] == [("leaver-2", "DELETE")], held
 ask("discard_removals", minted.id)
 ask("delete_user", leaver.id, client=directory, status=403)
-applied = ask("apply_removals", minted.id, step_up="SCIM_TOKEN_MINT")
+shown = {"until": ask("list_removals", minted.id).as_of.isoformat()}
+applied = ask("apply_removals", minted.id, body=shown, step_up="SCIM_TOKEN_MINT")
 assert (applied.removed, applied.kept) == (1, 0), applied
 ask("put_removal_limit", body={"enabled": True, "percent": 20, "users": 10}, step_up="SCIM_TOKEN_MINT")
 ask("revoke_scim_token", minted.id)

@@ -311,6 +311,17 @@ fn dry_run_warns_of_removals_above_the_limit_and_is_bounded() {
         assert_eq!(delete(&users[10]), 204, "a dry run is not paused");
         assert_eq!(run.result()["exceedsRemovalLimit"], true);
 
+        // A tenant has five tokens for dry runs.
+        server.env.advance(Duration::from_mins(1));
+        let more = || {
+            server.env.advance(Duration::from_mins(1));
+            server
+                .proved(&run.admin, "SCIM_TOKEN_MINT")
+                .post(TOKENS, &json!({ "name": "More", "dryRun": true }))
+        };
+        assert!((0..4).all(|_| more().status == 200));
+        assert_eq!(more().json()["code"], "CONFLICT");
+
         // Most of the changes at once, as memberships.
         let group = json!({ "displayName": "Staff", "members": users[11..].iter().map(|id| json!({ "value": id })).collect::<Vec<_>>() });
         let groups = (0..49).map(|number| {

@@ -34,6 +34,8 @@ impl<'s> World<'s> {
             tenant.scim.post(USERS, &user).json()["id"].as_str().unwrap().to_owned()
         };
         let users = (1..count).map(create).collect();
+        // The share is that of users who are older than an hour.
+        server.env.advance(Duration::from_hours(1));
         Self { server, tenant, admin, users }
     }
 
@@ -72,7 +74,12 @@ impl<'s> World<'s> {
     }
 
     fn apply(&self) -> Answer {
-        self.proved().send("POST", &format!("{}/apply", self.held_path()), None)
+        let until = self.held()["asOf"].clone();
+        self.apply_until(&self.proved(), &until)
+    }
+
+    fn apply_until(&self, by: &Browser, until: &Value) -> Answer {
+        by.post(&format!("{}/apply", self.held_path()), &json!({ "until": until }))
     }
 
     fn discard(&self) -> Answer {
@@ -127,16 +134,16 @@ fn removals_above_the_limit_are_held_and_other_requests_work() {
             .iter()
             .map(|one| (&one["userName"], &one["action"]))
             .collect();
-        let expected =
-            [(1, "DELETE"), (11, "DEACTIVATE"), (12, "DELETE"), (13, "DEACTIVATE"), (14, "DEACTIVATE")];
+        let expected = [(11, "DEACTIVATE"), (12, "DELETE"), (13, "DEACTIVATE"), (14, "DEACTIVATE")];
         let expected =
             expected.map(|(number, action)| (json!(format!("user{number}@example.com")), json!(action)));
         assert_eq!(shown, expected.iter().map(|(name, action)| (name, action)).collect::<Vec<_>>());
-        assert_eq!((&held["total"], &held["removals"][1]["displayName"]), (&json!(5), &json!("User 11")));
+        assert_eq!((&held["total"], &held["removals"][0]["displayName"]), (&json!(4), &json!("User 11")));
         assert!(world.admin.get(TOKENS).json()["tokens"][0]["removalsPausedAt"].is_string());
         assert_eq!(world.recorded("ACCOUNT_REMOVALS_PAUSED"), 1, "once");
         let entry = server.entry(&world.tenant, "ACCOUNT_REMOVALS_PAUSED");
-        assert_eq!(entry.metadata, r#"{"removed":10,"percent":20,"users":10}"#);
+        let expected = json!({ "user": world.users[10], "removed": 10, "percent": 20, "users": 10 });
+        assert_eq!(serde_json::from_str::<Value>(&entry.metadata).unwrap(), expected);
         assert_eq!(entry.actor_type, "SCIM");
     });
 }
@@ -166,13 +173,14 @@ fn list_of_held_removals_has_pages_and_belongs_to_its_tenant() {
         assert_eq!(stranger.send("POST", &format!("{path}/discard"), None).status, 404);
         server.env.advance(Duration::from_mins(1));
         let proved = server.proved(&stranger, "SCIM_TOKEN_MINT");
-        assert_eq!(proved.send("POST", &format!("{path}/apply"), None).status, 404);
+        let until = json!({ "until": world.held()["asOf"] });
+        assert_eq!(proved.post(&format!("{path}/apply"), &until).status, 404);
         assert_eq!(world.held()["total"], 5);
     });
 }
 
 #[test]
-fn administrator_applies_held_removals_and_the_directory_may_continue() {
+fn administrator_applies_held_removals_and_ends_the_pause() {
     on_both(|server| {
         let world = World::of_users(server, 30);
         let boss = server.person(&world.tenant, "boss@example.com", Role::Admin);
@@ -207,8 +215,88 @@ fn administrator_applies_held_removals_and_the_directory_may_continue() {
         let held = world.held();
         assert_eq!((&held["pausedAt"], &held["total"]), (&Value::Null, &json!(0)));
         assert_eq!(world.apply().json()["reason"], "NOT_PAUSED");
-        // The directory repeats its requests, and the limit does not apply.
-        assert!((13..29).all(|number| world.deactivate(number).status == 200));
+        // Removals count from zero again.
+        assert_eq!((13..29).find(|number| world.deactivate(*number).status != 200), Some(23));
+    });
+}
+
+#[test]
+fn administrator_applies_only_removals_of_the_list_that_was_shown() {
+    on_both(|server| {
+        let world = World::of_users(server, 60);
+        assert_eq!(world.deactivate_all(), 12);
+        is_paused(&world.deactivate(13));
+        let shown = world.held()["asOf"].clone();
+        server.env.advance(Duration::from_secs(1));
+        is_paused(&world.deactivate(13));
+        is_paused(&world.deactivate(14));
+        is_paused(&world.tenant.scim.delete(&world.user(12)));
+        let path = format!("{}/apply", world.held_path());
+        assert_eq!(
+            world.proved().post(&path, &json!({ "until": "yesterday" })).json()["code"],
+            "INVALID_REQUEST"
+        );
+        let applied = world.apply_until(&world.proved(), &shown);
+        assert_eq!(applied.json(), json!({ "removed": 1, "kept": 0 }), "{}", applied.text);
+        assert!(
+            !world.is_active(13) && world.is_active(14) && world.is_active(12),
+            "a deletion was asked for later"
+        );
+        let left = world.held();
+        assert_eq!(left["total"], 2);
+        assert!(left["pausedAt"].is_string(), "others wait");
+        assert_eq!(world.apply().json(), json!({ "removed": 2, "kept": 0 }));
+        assert_eq!(world.held()["pausedAt"], Value::Null);
+    });
+}
+
+#[test]
+fn nobody_applies_the_removal_of_users_with_more_permissions() {
+    on_both(|server| {
+        let world = World::of_users(server, 60);
+        let (me, security) = server.signed_in(&world.tenant, "sam@example.com", Role::Security);
+        enrol_totp(server, &security);
+        let auditor = server.person(&world.tenant, "audit@example.com", Role::Auditor);
+        assert_eq!(world.deactivate_all(), 12);
+        for id in [&me.id, &auditor.id] {
+            is_paused(&deactivate(&world.tenant.scim, &format!("{USERS}/{id}")));
+        }
+        server.env.advance(Duration::from_mins(1));
+        let proved = server.proved(&security, "SCIM_TOKEN_MINT");
+        let applied = world.apply_until(&proved, &world.held()["asOf"]);
+        assert_eq!(applied.json(), json!({ "removed": 1, "kept": 2 }), "{}", applied.text);
+        assert_eq!(security.get("/api/me").status, 200, "nobody removes themselves");
+    });
+}
+
+#[test]
+fn directory_withdraws_a_held_removal_by_sending_the_user_as_active() {
+    on_both(|server| {
+        let world = World::of_users(server, 30);
+        assert_eq!(world.deactivate_all(), 10);
+        (11..15).for_each(|number| is_paused(&world.deactivate(number)));
+        let scim = &world.tenant.scim;
+        let again = json!([{ "op": "replace", "value": { "active": true } }]);
+        assert_eq!(scim.operations(&world.user(11), &again).status, 200);
+        let whole = json!({ "userName": "user13@example.com", "active": true });
+        assert_eq!(scim.put(&world.user(12), &whole).status, 200);
+        let title = json!([{ "op": "replace", "path": "title", "value": "Countess" }]);
+        assert_eq!(scim.operations(&world.user(13), &title).status, 200);
+        let held = world.held();
+        let left: Vec<_> = held["removals"].as_array().unwrap().iter().map(|one| &one["userId"]).collect();
+        assert_eq!(left, [&json!(world.users[10]), &json!(world.users[13]), &json!(world.users[14])]);
+    });
+}
+
+#[test]
+fn token_cannot_raise_the_share_by_creating_users() {
+    on_both(|server| {
+        let world = World::of_users(server, 30);
+        for number in 0..70 {
+            let user = json!({ "userName": format!("puppet{number}@example.com") });
+            assert_eq!(world.tenant.scim.post(USERS, &user).status, 201);
+        }
+        assert_eq!(world.deactivate_all(), 10);
     });
 }
 
