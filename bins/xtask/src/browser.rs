@@ -60,7 +60,7 @@ fn walked(walk: &Path, folder: &Path, pictures: &Path, only: &str) -> Result<()>
     std::fs::write(&policy, with_totp).map_err(|error| error.to_string())?;
     run(&["policy", "sign-in", "--tenant", "asks", "--file", &policy.display().to_string()])?;
     person(&program, &database, CHEAP, "asks", "gina@example.com", PASSWORD)?;
-    for name in ["ada", "both", "carol", "dave", "frank", "reset"] {
+    for name in ["ada", "both", "carol", "dave", "frank", "gwen", "reset"] {
         person(&program, &database, CHEAP, "acme", &format!("{name}@example.com"), PASSWORD)?;
     }
     person(&program, &database, CHEAP, "acme", "erin@example.com", PASSWORD)?;

@@ -112,17 +112,29 @@ pub struct VerifiedAssertion {
 /// The WebAuthn ceremonies of one relying party.
 pub struct Passkeys {
     core: WebauthnCore,
+    rp_id: String,
 }
 
 impl Passkeys {
-    /// Creates the relying party of the server at this origin, such as `https://gate.example.com`.
-    pub fn new(name: &str, origin: &str) -> Result<Self, CeremonyError> {
-        let bad = || CeremonyError::Origin(origin.to_owned());
-        let url = Url::parse(origin).map_err(|_| bad())?;
-        let host = url.host_str().ok_or_else(bad)?.to_owned();
+    /// Creates the relying party of the server at this origin, such as `https://gate.example.com`. Its passkeys can be used
+    /// at the related origins, too (WebAuthn Level 3, section 5.11).
+    pub fn new(name: &str, origin: &str, related: &[String]) -> Result<Self, CeremonyError> {
+        let parse = |origin: &str| {
+            let url = Url::parse(origin).ok().filter(|url| url.host_str().is_some());
+            url.ok_or_else(|| CeremonyError::Origin(origin.to_owned()))
+        };
+        let url = parse(origin)?;
+        let host = url.host_str().unwrap_or_default().to_owned();
+        let related: Vec<_> = related.iter().map(|origin| parse(origin)).collect::<Result<_, _>>()?;
+        let origins = [vec![url], related].concat();
         let core =
-            WebauthnCore::new_unsafe_experts_only(name, &host, vec![url], TIMEOUT, Some(false), Some(false));
-        Ok(Self { core })
+            WebauthnCore::new_unsafe_experts_only(name, &host, origins, TIMEOUT, Some(false), Some(false));
+        Ok(Self { core, rp_id: host })
+    }
+
+    /// Returns the RP ID: the host of the server.
+    pub fn rp_id(&self) -> &str {
+        &self.rp_id
     }
 
     /// Starts a registration. Returns the options for the browser and the state to keep until it answers.
@@ -281,14 +293,14 @@ mod tests {
 
     #[test]
     fn origin_without_host_name_is_refused() {
-        assert!(Passkeys::new("Gatehouse", "https://gate.example.com").is_ok());
-        assert!(Passkeys::new("Gatehouse", "http://localhost:8080").is_ok());
-        assert!(Passkeys::new("Gatehouse", "nonsense").is_err());
+        assert!(Passkeys::new("Gatehouse", "https://gate.example.com", &[]).is_ok());
+        assert!(Passkeys::new("Gatehouse", "http://localhost:8080", &[]).is_ok());
+        assert!(Passkeys::new("Gatehouse", "nonsense", &[]).is_err());
     }
 
     #[test]
     fn options_have_the_members_browsers_expect() {
-        let passkeys = Passkeys::new("Gatehouse", "https://gate.example.com").unwrap();
+        let passkeys = Passkeys::new("Gatehouse", "https://gate.example.com", &[]).unwrap();
         let begun = passkeys.begin_registration(b"handle", "ada", "Ada", &[], Attestation::None).unwrap();
         let options = begun.0;
         assert_eq!(options["rp"]["id"], "gate.example.com");

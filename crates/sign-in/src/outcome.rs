@@ -41,6 +41,8 @@ impl Outcome {
 pub enum Attempt {
     /// The answer is incorrect.
     Wrong,
+    /// The passkey is not enrolled: it was removed, or its user was deleted.
+    UnknownPasskey,
     /// The answer is correct.
     Right(Box<Outcome>),
 }

@@ -64,6 +64,7 @@ pub struct PasskeyProof {
     /// SHA-256 of the challenge as the client kept it. Each challenge is consumed once.
     hash: [u8; 32],
     credential: Value,
+    credential_id: Vec<u8>,
 }
 
 impl PasskeyProof {
@@ -76,7 +77,8 @@ impl PasskeyProof {
         };
         let named = assertion.user_handle().and_then(user_of_handle);
         let (tenant, user) = named.ok_or(Error::FactorInvalid)?;
-        Ok(Self { tenant, user, challenge, hash: sha256(sealed.as_bytes()), credential })
+        let credential_id = assertion.credential_id().to_vec();
+        Ok(Self { tenant, user, challenge, hash: sha256(sealed.as_bytes()), credential, credential_id })
     }
 }
 
@@ -88,7 +90,8 @@ pub async fn with_passkey<S: Storage>(
     proof: PasskeyProof,
     device: &Device,
 ) -> Result<Audited<Attempt>, Error> {
-    let PasskeyProof { user, challenge: PasskeyChallenge { until, pending }, hash, credential, .. } = proof;
+    let PasskeyProof { user, challenge, hash, credential, credential_id, .. } = proof;
+    let PasskeyChallenge { until, pending } = challenge;
     let person = PeopleStore::person(store, &user).await?;
     if !store.consume_challenge(&hash, Timestamp::from_unix_millis(until)).await? {
         return Err(Error::TicketInvalid);
@@ -98,7 +101,9 @@ pub async fn with_passkey<S: Storage>(
         // The user handle is unverified, so its user may not exist. Then there is no audit log to record in.
         let data = SignInFailed { reason: "FACTOR_INVALID", step: "WEBAUTHN" };
         let events = person.iter().map(|person| Event::new(person.id.as_str(), &data)).collect();
-        return Ok(Audited::of_changes(Attempt::Wrong, events));
+        let is_unknown = verified.is_none() && store.factor_of_credential(&credential_id).await?.is_none();
+        let attempt = if is_unknown { Attempt::UnknownPasskey } else { Attempt::Wrong };
+        return Ok(Audited::of_changes(attempt, events));
     }
     store.clear_wrong_codes(&user).await?;
     let policy = store.sign_in_policy().await?;

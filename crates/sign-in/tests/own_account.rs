@@ -50,7 +50,7 @@ impl Desk {
             not_after: None,
         };
         let session = sessions::open(&ctx, &mut store, new).await.unwrap().unwrap();
-        let passkeys = Passkeys::new("Gatehouse", "https://gate.example.com").unwrap();
+        let passkeys = Passkeys::new("Gatehouse", "https://gate.example.com", &[]).unwrap();
         Self { env, ctx, store, session, passkeys }
     }
 

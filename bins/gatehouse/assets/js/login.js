@@ -3,6 +3,7 @@
 import { call } from "./api.js";
 import { offerProviders, signInElsewhere } from "./login-sso.js";
 import { $, $$, during, onAct, onSend, refuse } from "./page.js";
+import { signalUnknown } from "./passkey-signals.js";
 import * as passkeys from "./passkeys.js";
 
 const gate = $(".gate");
@@ -152,19 +153,32 @@ onSend("forgot", async (fields) => {
 
 onAct("again", () => again());
 onAct("sso", signInElsewhere);
-onAct("passkey", async () => {
+/** Asks for a passkey. `more` are further options of WebAuthn. */
+async function signInWithPasskey(more) {
   stop();
   try {
     const begun = await call("POST", "/api/auth/passkey/options");
-    await answered(begun, await passkeys.get(begun.webauthn));
+    await answered(begun, await passkeys.get({ ...begun.webauthn, ...more }));
   } catch (error) {
     offer();
     throw error;
   }
-});
+}
 
-const answered = async ({ challengeId }, credential) =>
-  follow(await call("POST", "/api/auth/passkey/verify", { challengeId, credential }));
+onAct("passkey", () => signInWithPasskey({}));
+// The browser shows a QR code for a phone or tablet at once.
+onAct("passkey-elsewhere", () => signInWithPasskey({ hints: ["hybrid"] }));
+
+async function answered({ challengeId, webauthn }, credential) {
+  let answer;
+  try {
+    answer = await call("POST", "/api/auth/passkey/verify", { challengeId, credential });
+  } catch (error) {
+    if (error.reason === "PASSKEY_UNKNOWN") await signalUnknown(webauthn.rpId, credential.id);
+    throw error;
+  }
+  await follow(answer);
+}
 
 // The email field offers passkeys (conditional mediation) until the user signs in otherwise. A challenge is valid for
 // five minutes.

@@ -4,6 +4,7 @@ import { Refusal } from "./api.js";
 import { doing, of, refresh, sure } from "./drawn.js";
 import { onEnrolled, showCodes } from "./factors.js";
 import { $, $$, onAct, onSend, open, say } from "./page.js";
+import { signalAccepted } from "./passkey-signals.js";
 import { ask, keepAlive } from "./session.js";
 
 let chosen;
@@ -105,4 +106,12 @@ onAct("revoke-token", async (button) => {
   sure(`Revoke ${name}?`, "Programs that use this token lose access immediately.", "Revoke", () => ask("DELETE", `/api/me/tokens/${id}`));
 });
 
+/** Tells authenticators about the passkeys, now and after each change of the list. */
+function signal() {
+  const accepted = $("[data-accepted]");
+  if (accepted) signalAccepted(accepted.dataset);
+}
+
+new MutationObserver(signal).observe($('[data-part="factors"]'), { childList: true });
+signal();
 keepAlive();

@@ -185,6 +185,11 @@ pub const KEYS: &[Key] = &[
         help: "Origins besides `base_url` to which a sign-in may return, separated by commas, such as `https://app.example.com`.",
     },
     Key {
+        name: "webauthn_related_origins",
+        default: "none",
+        help: "Origins besides `base_url` at which passkeys of this server can be used, separated by commas. Browsers accept at least five domains.",
+    },
+    Key {
         name: "webhooks_in_flight",
         default: "4",
         help: "Concurrent deliveries per webhook: 1 to 32. A tenant may have 16 times as many, at most 64.",

@@ -146,6 +146,8 @@ pub struct Settings {
     pub webhooks: WebhookSettings,
     /// See [`KEYS`].
     pub return_origins: Vec<String>,
+    /// See [`KEYS`].
+    pub webauthn_related_origins: Vec<String>,
     /// See [`KEYS`]; empty: those of `/etc/resolv.conf`.
     pub dns_servers: Vec<SocketAddr>,
     /// See [`KEYS`].
@@ -219,6 +221,7 @@ impl Raw {
             audit_accept_missing_macs_until: self.parsed("audit_accept_missing_macs_until")?,
             webhooks: self.webhooks()?,
             return_origins: self.origins("return_origins")?,
+            webauthn_related_origins: self.origins("webauthn_related_origins")?,
             dns_servers: self.dns_servers()?,
             workers: self.count("workers", 1..=1024)?,
             log_format: self.parsed("log_format")?.unwrap_or(LogFormat::Json),

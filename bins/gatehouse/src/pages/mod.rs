@@ -15,6 +15,7 @@ pub(crate) mod next;
 mod overview;
 mod people;
 mod refusal;
+mod related_origins;
 mod roles;
 mod saml_post;
 mod scim;
@@ -41,13 +42,14 @@ pub(crate) use self::{
 };
 
 /// Public pages, for the table of operations.
-pub(crate) const OPEN: [&str; 7] = [
+pub(crate) const OPEN: [&str; 8] = [
     "/",
     setup::PATH,
     developers::PATHS[0],
     developers::PATHS[1],
     developers::PATHS[2],
     "/assets/{version}/{file}",
+    related_origins::PATH,
     "/auth/login",
 ];
 /// Pages that require a session.
@@ -74,6 +76,7 @@ pub(crate) fn routes(config: &mut ServiceConfig) {
         .service(developers::section_page)
         .service(developers::schema_page)
         .service(assets::asset)
+        .service(related_origins::related_origins)
         .service(login::login)
         .service(setup::setup)
         .service(enrol::enrol)

@@ -24,11 +24,38 @@ struct Page<'a> {
     password_hint: String,
     mfa: Mfa,
     factors: Vec<FactorRow>,
+    /// Absent if passkeys do not work on this server.
+    accepted: Option<AcceptedPasskeys>,
     unused_codes: usize,
     sessions: Vec<SessionRow>,
     tokens: Vec<TokenRow>,
     scopes: Vec<ScopeChoice>,
     ends: Vec<EndChoice>,
+}
+
+/// What authenticators are told about the user's passkeys (WebAuthn Level 3, section 5.1.10). Bytes are in base64url.
+struct AcceptedPasskeys {
+    rp_id: String,
+    user_id: String,
+    user_name: String,
+    display_name: String,
+    /// The IDs of the enrolled credentials, separated by spaces.
+    credential_ids: String,
+}
+
+impl AcceptedPasskeys {
+    fn of(rp_id: &str, handle: &[u8], person: &Person, factors: &[Factor]) -> Self {
+        let encode = |bytes: &[u8]| data_encoding::BASE64URL_NOPAD.encode(bytes);
+        let enrolled = factors.iter().filter(|factor| factor.is_verified()).filter_map(Factor::passkey);
+        let ids: Vec<_> = enrolled.map(|passkey| encode(passkey.credential_id())).collect();
+        Self {
+            rp_id: rp_id.to_owned(),
+            user_id: encode(handle),
+            user_name: person.account().to_owned(),
+            display_name: person.display_name.clone().unwrap_or_else(|| person.account().to_owned()),
+            credential_ids: ids.join(" "),
+        }
+    }
 }
 
 /// The tenant's MFA policy.
@@ -136,6 +163,10 @@ async fn drawn(call: &Call<OwnAccount>) -> Answer {
             takes_passkeys: policy.mfa.accepts(FactorKind::Webauthn),
             takes_apps: policy.mfa.accepts(FactorKind::Totp),
         },
+        accepted: call.site.auth.passkeys.as_ref().map(|passkeys| {
+            let handle = credentials::user_handle(call.tenant(), &found.person.id);
+            AcceptedPasskeys::of(passkeys.rp_id(), &handle, &found.person, &found.factors)
+        }),
         unused_codes: found.unused_codes,
         sessions: found.sessions.iter().map(|session| SessionRow::of(session, &signed.session.id)).collect(),
         tokens: TokenRow::all(found.tokens, &limits, now),

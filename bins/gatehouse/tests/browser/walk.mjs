@@ -7,6 +7,7 @@ import { changeEmbedded } from "./embedded.mjs";
 import { authenticator, code, launch, look, signOut, somebody } from "./eyes.mjs";
 import { keyboard } from "./keyboard.mjs";
 import { oidc } from "./oidc.mjs";
+import { passkeys } from "./passkeys.mjs";
 import { people } from "./people.mjs";
 import { removals } from "./removals.mjs";
 import { roles } from "./roles.mjs";
@@ -928,6 +929,10 @@ const walks = {
 
   "an administrator defines a role and gives it to a group": async () => {
     await roles(await administrator(), see, by, facts.scim);
+  },
+
+  "use passkeys of other devices, and forget removed ones": async () => {
+    await passkeys(browser, base, signIn, see, by);
   },
 
   "decide about the removals of a directory that removes too many users": async () => {

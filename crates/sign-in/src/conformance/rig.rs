@@ -101,7 +101,7 @@ impl<B: Bench> Rig<B> {
         let mut rig = Self {
             bench,
             user: user.clone(),
-            passkeys: Arc::new(Passkeys::new("Gatehouse", ORIGIN).unwrap()),
+            passkeys: Arc::new(Passkeys::new("Gatehouse", ORIGIN, &[]).unwrap()),
             tickets: Vec::new(),
             sessions: Vec::new(),
             links: Vec::new(),
@@ -349,7 +349,7 @@ impl<B: Bench> Rig<B> {
             with_passkey(ctx, store, &verifiers, proof, &device()).await
         };
         match self.run(work).await? {
-            Attempt::Wrong => Ok(Observed::Wrong),
+            Attempt::Wrong | Attempt::UnknownPasskey => Ok(Observed::Wrong),
             Attempt::Right(outcome) => Ok(self.remember(*outcome, None)),
         }
     }
@@ -405,7 +405,7 @@ impl<B: Bench> Rig<B> {
             Ok(attempt.map(|attempt| (attempt, waits)))
         };
         match self.run(work).await? {
-            (Attempt::Wrong, _) => Ok(Observed::Wrong),
+            (Attempt::Wrong | Attempt::UnknownPasskey, _) => Ok(Observed::Wrong),
             (Attempt::Right(outcome), waits) => {
                 let waits = waits.and_then(|id| self.sessions.iter().position(|own| own.as_str() == id));
                 Ok(self.remember(*outcome, waits))

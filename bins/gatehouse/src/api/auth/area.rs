@@ -15,13 +15,17 @@ pub(crate) struct Auth {
     pub(crate) hashing: Hashing,
     /// `None` if the server's address cannot be the ID of a WebAuthn relying party.
     pub(crate) passkeys: Option<Passkeys>,
+    /// Origins at which the passkeys can be used: that of the server first.
+    pub(crate) passkey_origins: Vec<String>,
 }
 
 impl Auth {
     pub(crate) fn new(settings: &Settings, base_url: &str) -> io::Result<Self> {
-        let passkeys = Passkeys::new(NAME, base_url);
+        let related = &settings.webauthn_related_origins;
+        let passkeys = Passkeys::new(NAME, base_url, related);
         Ok(Self {
             hashing: Hashing::new(Passwords::new(settings.password_cost), area_metrics::passwords_waiting())?,
+            passkey_origins: [vec![base_url.to_owned()], related.clone()].concat(),
             passkeys: passkeys.map_err(|error| tracing::warn!(%error, "passkeys are not available")).ok(),
         })
     }

@@ -60,7 +60,7 @@ pub(crate) async fn begin_passkey_sign_in(site: web::Data<Site>, visitor: Visito
     responses(
         (status = 200, description = "The state of the sign-in.", body = SignInAnswer),
         (status = 400, description = "A field is missing or malformed."),
-        (status = 401, description = "TICKET_INVALID, FACTOR_INVALID or ACCOUNT_DISABLED."),
+        (status = 401, description = "TICKET_INVALID; ACCOUNT_DISABLED; FACTOR_INVALID, with reason PASSKEY_UNKNOWN if the passkey is not enrolled any more, so that the client can tell the authenticator."),
         (status = 403, description = "CROSS_SITE; SSO_REQUIRED; NETWORK_POLICY_BLOCKED if the network policy blocks the address."),
         (status = 429, description = "Too many attempts."),
     )
@@ -83,6 +83,7 @@ pub(crate) async fn finish_passkey_sign_in(
     };
     match Box::pin(visitor.write(&tenant, &user, work)).await? {
         Attempt::Wrong => Err(Error::FactorInvalid.into()),
+        Attempt::UnknownPasskey => Err(Problem::from(Error::FactorInvalid).reason("PASSKEY_UNKNOWN")),
         Attempt::Right(outcome) => respond_to(&site, &visitor, &tenant, *outcome).await,
     }
 }

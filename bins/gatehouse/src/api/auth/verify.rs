@@ -60,7 +60,7 @@ pub(crate) async fn verify_factor(site: web::Data<Site>, visitor: Visitor, body:
         sign_in::with_second_factor(ctx, tx, &verifiers, proof, &device).await.map_err(Problem::from)
     };
     match visitor.write(&tenant, &user, work).await? {
-        Attempt::Wrong => Err(Error::FactorInvalid.into()),
+        Attempt::Wrong | Attempt::UnknownPasskey => Err(Error::FactorInvalid.into()),
         Attempt::Right(outcome) => respond_to(&site, &visitor, &tenant, *outcome).await,
     }
 }

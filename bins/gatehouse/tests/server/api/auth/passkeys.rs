@@ -3,8 +3,9 @@
 use credentials::FactorKind;
 use directory::Role;
 use serde_json::{Value, json};
+use store::testing::Kind;
 
-use crate::support::{Answer, Authenticator, Browser, on_both};
+use crate::support::{Answer, Authenticator, Browser, Server, on_both};
 
 pub(crate) fn enrol(browser: &Browser, device: &mut Authenticator) -> Answer {
     let begun = browser.post("/api/me/factors/passkeys/options", &json!({}));
@@ -76,7 +77,9 @@ fn invalid_authenticator_responses_are_refused() {
         is(&first(&server.browser(), &mut device).1, 401, "FACTOR_INVALID");
         device.origin = elsewhere;
         device.verifies = false;
-        is(&first(&server.browser(), &mut device).1, 401, "FACTOR_INVALID");
+        let invalid = first(&server.browser(), &mut device).1;
+        is(&invalid, 401, "FACTOR_INVALID");
+        assert_eq!(invalid.json().get("reason"), None, "the passkey is enrolled");
         device.verifies = true;
         device.counter = 0;
         is(&first(&server.browser(), &mut device).1, 401, "FACTOR_INVALID");
@@ -89,7 +92,9 @@ fn invalid_authenticator_responses_are_refused() {
             .post("/api/me/factors/passkeys/options", &json!({}))
             .json();
         stranger.create(&begun["webauthn"]);
-        is(&first(&server.browser(), &mut stranger).1, 401, "FACTOR_INVALID");
+        let unknown = first(&server.browser(), &mut stranger).1;
+        is(&unknown, 401, "FACTOR_INVALID");
+        assert_eq!(unknown.json()["reason"], "PASSKEY_UNKNOWN", "the browser can remove it");
         let begun = server.browser().post("/api/auth/passkey/options", &json!({})).json();
         let mut altered = begun["challengeId"].as_str().unwrap().to_owned();
         altered.replace_range(10..11, if altered.as_bytes()[10] == b'A' { "B" } else { "A" });
@@ -100,6 +105,36 @@ fn invalid_authenticator_responses_are_refused() {
             json!({ "challengeId": begun["challengeId"], "credential": device.get(&begun["webauthn"]) });
         is(&server.browser().post("/api/auth/passkey/verify", &body), 401, "TICKET_INVALID");
     });
+}
+
+#[test]
+fn passkey_works_at_related_origins() {
+    for kind in Kind::ALL {
+        let server = Server::start(
+            kind,
+            &[("webauthn_related_origins", "https://app.example, https://other.example:8443")],
+        );
+        let listed = server.anonymous().get("/.well-known/webauthn");
+        assert_eq!(listed.header("content-type"), "application/json");
+        let mut device = Authenticator::new();
+        let expected =
+            json!({ "origins": [device.origin, "https://app.example", "https://other.example:8443"] });
+        assert_eq!(listed.json(), expected);
+        let tenant = server.tenant("acme");
+        let (_, browser) = server.signed_in(&tenant, "ada@example.com", Role::Member);
+        assert_eq!(enrol(&browser, &mut device).status, 200);
+        for (origin, works) in [
+            ("https://app.example", true),
+            ("https://other.example:8443", true),
+            ("https://other.example", false),
+            ("https://sub.app.example", false),
+            ("http://app.example", false),
+        ] {
+            device.origin = origin.into();
+            let (_, answer) = first(&server.browser(), &mut device);
+            assert_eq!(answer.status == 200, works, "{origin}: {}", answer.text);
+        }
+    }
 }
 
 #[test]
