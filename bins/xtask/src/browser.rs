@@ -3,7 +3,7 @@
 use std::{path::Path, process::Command};
 
 use xtask::{
-    server::{AUTH_SECRET, CHEAP, Server, free_address, gatehouse, member, person, serve},
+    server::{AUTH_SECRET, CHEAP, Server, age_users, free_address, gatehouse, member, person, serve},
     sh::{self, Result},
     system,
 };
@@ -73,6 +73,10 @@ fn walked(walk: &Path, folder: &Path, pictures: &Path, only: &str) -> Result<()>
     run(&["user", "role", "--tenant", "works", "--email", "hana@example.com", "--role", "ADMIN"])?;
     person(&program, &database, CHEAP, "works", "kim@corp.example", PASSWORD)?;
     person(&program, &database, CHEAP, "works", "lena@openid.example", PASSWORD)?;
+    for name in ["abel", "bea", "cleo", "dora"] {
+        run(&["user", "create", "--tenant", "works", "--email", &format!("{name}@works.example")])?;
+    }
+    age_users(&database)?;
     for domain in ["corp.example", "openid.example"] {
         run(&["domain", "verify", "--tenant", "works", "--domain", domain])?;
     }

@@ -5,7 +5,7 @@ use std::{path::Path, process::Command};
 
 use xtask::{
     python,
-    server::{CHEAP, Server, gatehouse, member, person, serve},
+    server::{CHEAP, Server, age_users, gatehouse, member, person, serve},
     sh::{self, Result},
 };
 
@@ -24,6 +24,7 @@ pub(crate) fn run(folder: &Path) -> Result<()> {
     std::fs::write(&description, described).map_err(|error| error.to_string())?;
     gatehouse(&program, &database, &["migrate"])?;
     let for_python = administered(&program, &database, "python")?;
+    leavers(&program, &database, "python")?;
     let for_typescript = administered(&program, &database, "typescript")?;
 
     let mut command = serve(&program, &database, folder);
@@ -58,6 +59,7 @@ pub(crate) fn administrator(folder: &Path) -> Result<()> {
     let database = format!("sqlite:{}", folder.join("administrator.db").display());
     gatehouse(&program, &database, &["migrate"])?;
     administered(&program, &database, "administrator")?;
+    leavers(&program, &database, "administrator")?;
     let mut command = serve(&program, &database, folder);
     command.env("GATEHOUSE_PASSWORD_COST", CHEAP);
     command.env("GATEHOUSE_WEBHOOKS_ALLOW_CIDRS", "127.0.0.0/8").env("GATEHOUSE_WEBHOOKS_ALLOW_HTTP", "true");
@@ -77,4 +79,12 @@ fn administered(program: &Path, database: &str, tenant: &str) -> Result<String> 
     gatehouse(program, database, &["user", "role", "--tenant", tenant, "--email", EMAIL, "--role", "ADMIN"])?;
     let minted = gatehouse(program, database, &["token", "scim", "--tenant", tenant, "--name", "tool"])?;
     member(&minted, "token")
+}
+
+/// Creates users whom a directory removes.
+fn leavers(program: &Path, database: &str, tenant: &str) -> Result<()> {
+    for leaver in ["leaver-1@example.com", "leaver-2@example.com"] {
+        gatehouse(program, database, &["user", "create", "--tenant", tenant, "--email", leaver])?;
+    }
+    age_users(database)
 }

@@ -110,6 +110,13 @@ pub fn person(
     if status.success() { Ok(()) } else { Err(format!("user create: {status}")) }
 }
 
+/// Makes all users of an SQLite database older than an hour. Removals of younger users are not limited.
+pub fn age_users(database: &str) -> Result<()> {
+    let file = database.strip_prefix("sqlite:").ok_or("not an SQLite database")?;
+    let aged = "UPDATE users SET created_at = '2026-01-01 00:00:00'";
+    sh::run(Command::new("sqlite3").args([file, ".timeout 5000", aged]))
+}
+
 /// Prepares the server on a database, with publicly known secrets.
 pub fn serve(program: &Path, database: &str, folder: &Path) -> Command {
     let mut command = Command::new(program);

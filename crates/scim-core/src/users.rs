@@ -100,9 +100,9 @@ impl PlannedChange {
         self.activates
     }
 
-    /// Returns the id of the user.
-    pub fn user(&self) -> &UserId {
-        &self.before.id
+    /// Returns the user before the change.
+    pub fn user(&self) -> &User {
+        &self.before
     }
 
     /// Returns the new `active`, if it changes.

@@ -15,6 +15,8 @@ struct World {
     ctx: Ctx,
     store: MemoryRemovals,
     token: ScimTokenId,
+    /// The age of the users in milliseconds.
+    age: i64,
 }
 
 impl World {
@@ -24,12 +26,13 @@ impl World {
         store.active.extend((0..count).map(|_| UserId::new(&*env)));
         let token = ScimTokenId::new(&*env);
         let tenant = TenantId::new(&*env);
-        Self { ctx: Ctx::new(env, tenant, Actor::system("test")), store, token }
+        Self { ctx: Ctx::new(env, tenant, Actor::system("test")), store, token, age: WINDOW }
     }
 
     async fn ask(&mut self, user: &UserId, kind: RemovalKind) -> Admission {
         let was_active = self.store.active.contains(user);
-        let removal = Removal { user: user.clone(), was_active, kind };
+        let created = self.ctx.now.plus_millis(-self.age);
+        let removal = Removal { user: user.clone(), was_active, created, kind };
         let admission = admit(&self.ctx, &mut self.store, &self.token, &removal).await.unwrap();
         if admission == Admission::Admitted {
             self.store.active.remove(user);
@@ -140,4 +143,12 @@ async fn disabled_limit_pauses_nobody_and_numbers_out_of_range_are_refused() {
     ] {
         assert_eq!(RemovalLimit { enabled: true, percent, users }.check().is_ok(), is_valid);
     }
+}
+
+#[tokio::test]
+async fn users_who_are_younger_than_an_hour_do_not_count() {
+    let mut world = World::of_users(40);
+    world.age = WINDOW - 1;
+    assert_eq!(world.remove_all().await, 40);
+    assert!(world.held().await.is_empty());
 }

@@ -14,7 +14,10 @@ export async function removals({ page, complaints, confirm }, see, by, scim) {
   const leavers = [];
   for (const name of ["Abel Moss", "Bea Noor", "Cleo Park", "Dora Quist"]) {
     const userName = `${name.split(" ")[0].toLowerCase()}@works.example`;
-    leavers.push((await directory("POST", "", 201, { userName, displayName: name })).id);
+    const found = await directory("GET", `?filter=${encodeURIComponent(`userName eq "${userName}"`)}`, 200);
+    const [{ id }] = found.Resources;
+    await directory("PATCH", `/${id}`, 200, { Operations: [{ op: "replace", path: "displayName", value: name }] });
+    leavers.push(id);
   }
 
   // A number out of range is refused; a valid one is saved.

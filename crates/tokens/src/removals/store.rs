@@ -32,6 +32,8 @@ pub struct Removal {
     pub user: UserId,
     /// Whether the user is active before the removal.
     pub was_active: bool,
+    /// When the user was created.
+    pub created: Timestamp,
     /// How the request removes the user.
     pub kind: RemovalKind,
 }

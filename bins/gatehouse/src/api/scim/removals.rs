@@ -7,6 +7,7 @@ use gate::{
     permissions::ScimWrite,
 };
 use kernel::{Ctx, StoreResult, UserId};
+use scim_core::User;
 use sign_in::removals::hold;
 use tokens::{
     ScimToken, ScimTokenId,
@@ -34,10 +35,10 @@ pub(super) async fn hold_removal(
     ctx: &Ctx,
     target: &mut Target<'_>,
     token: &ScimTokenId,
-    (user, was_active, kind): (&UserId, bool, RemovalKind),
+    (user, kind): (&User, RemovalKind),
 ) -> StoreResult<Option<Audited<HeldRemoval>>> {
     let Some(tx) = target.tx() else { return Ok(None) };
-    let removal = Removal { user: user.clone(), was_active, kind };
+    let removal = Removal { user: user.id.clone(), was_active: user.active, created: user.created, kind };
     let Some(audited) = hold(ctx, tx, token, &removal).await? else { return Ok(None) };
     let (refused, events) = audited.into_parts();
     let notice = match refused.pausing {

@@ -217,13 +217,13 @@ async fn change_user(
     let changed = change(call, async move |ctx: &Ctx, target: &mut Target<'_>| {
         let planned = plan(target.store()).await?;
         if planned.activation() == Some(false) {
-            let removal = (planned.user(), true, RemovalKind::Deactivate);
+            let removal = (planned.user(), RemovalKind::Deactivate);
             if let Some(held) = hold_removal(ctx, target, &token.id, removal).await? {
                 return Ok(held.map(Err));
             }
         }
         if planned.activates() {
-            withdraw(target, &token, planned.user()).await?;
+            withdraw(target, &token, &planned.user().id).await?;
         }
         let changed = planned.make(ctx, target.store()).await?;
         let events = changes(changed.user.id.as_str(), &changed.changed, changed.activation);
@@ -249,7 +249,7 @@ async fn delete_user(call: Call<ScimWrite>) -> Answer {
     let token = call.caller().id.clone();
     let deleted = change(&call, async move |ctx: &Ctx, target: &mut Target<'_>| {
         let user = users::lock(target.store(), &id).await?;
-        let removal = (&id, user.active, RemovalKind::Delete);
+        let removal = (&user, RemovalKind::Delete);
         if let Some(held) = hold_removal(ctx, target, &token, removal).await? {
             return Ok(held.map(Err));
         }

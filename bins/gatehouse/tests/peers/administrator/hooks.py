@@ -136,10 +136,13 @@ class Administrator:
         with requests.Session() as directory:
             directory.trust_env = False
             directory.headers.update(authorized)
-            for status in (204, 403):
-                user = directory.post(users, json={"userName": f"leaver-{next(numbers)}"}, timeout=10).json()
-                removed = directory.delete(f"{users}/{user['id']}", timeout=10)
-                assert removed.status_code == status, removed.text
+            for number, status in ((1, 200), (2, 403)):
+                who = {"filter": f'userName eq "leaver-{number}@example.com"'}
+                user = f"{users}/{directory.get(users, params=who, timeout=10).json()['Resources'][0]['id']}"
+                for active, expected in ((True, 200), (False, status)):
+                    change = {"Operations": [{"op": "replace", "path": "active", "value": active}]}
+                    answer = directory.patch(user, json=change, timeout=10)
+                    assert answer.status_code == expected, answer.text
         return made["id"]
 
     def object(self, method, path):

@@ -185,8 +185,9 @@ fn administrator_applies_held_removals_and_ends_the_pause() {
         let world = World::of_users(server, 30);
         let boss = server.person(&world.tenant, "boss@example.com", Role::Admin);
         let boss = format!("{USERS}/{}", boss.id);
-        assert_eq!(world.deactivate_all(), 10);
         let (_, session) = server.signed_in(&world.tenant, "member@example.com", Role::Member);
+        server.env.advance(Duration::from_hours(1));
+        assert_eq!(world.deactivate_all(), 10);
         let me = session.get("/api/me").json()["id"].as_str().unwrap().to_owned();
         is_paused(&world.tenant.scim.delete(&format!("{USERS}/{me}")));
         is_paused(&world.tenant.scim.delete(&boss));
@@ -257,6 +258,7 @@ fn nobody_applies_the_removal_of_users_with_more_permissions() {
         let (me, security) = server.signed_in(&world.tenant, "sam@example.com", Role::Security);
         enrol_totp(server, &security);
         let auditor = server.person(&world.tenant, "audit@example.com", Role::Auditor);
+        server.env.advance(Duration::from_hours(1));
         assert_eq!(world.deactivate_all(), 12);
         for id in [&me.id, &auditor.id] {
             is_paused(&deactivate(&world.tenant.scim, &format!("{USERS}/{id}")));
@@ -285,6 +287,22 @@ fn directory_withdraws_a_held_removal_by_sending_the_user_as_active() {
         let held = world.held();
         let left: Vec<_> = held["removals"].as_array().unwrap().iter().map(|one| &one["userId"]).collect();
         assert_eq!(left, [&json!(world.users[10]), &json!(world.users[13]), &json!(world.users[14])]);
+    });
+}
+
+#[test]
+fn users_who_are_younger_than_an_hour_do_not_count() {
+    on_both(|server| {
+        let world = World::of_users(server, 30);
+        let create = |number: usize| {
+            let user = json!({ "userName": format!("trial{number}@example.com") });
+            world.tenant.scim.post(USERS, &user).json()["id"].as_str().unwrap().to_owned()
+        };
+        let trial: Vec<_> = (0..20).map(create).collect();
+        let delete = |id: &String| world.tenant.scim.delete(&format!("{USERS}/{id}")).status;
+        assert!(trial[..15].iter().all(|id| delete(id) == 204));
+        assert_eq!(world.deactivate_all(), 10);
+        assert!(trial[15..].iter().all(|id| delete(id) == 204), "nor while the others are held");
     });
 }
 
