@@ -4,7 +4,7 @@ import { of, refresh, sure } from "./drawn.js";
 import { $, count, onAct, onSend, open, say } from "./page.js";
 import { ask, keepAlive } from "./session.js";
 import { guide } from "./sso-guide.js";
-import { keepValues, watchChanges } from "./unsaved.js";
+import { settingsForm } from "./unsaved.js";
 
 const path = "/api/settings/scim-tokens";
 
@@ -76,35 +76,11 @@ onAct("keep-users", async (button) => {
 // The limit.
 
 const limit = $('[data-form="limit"]');
-const written = () => JSON.stringify([...new FormData(limit)]);
-let before = written();
-const isChanged = () => written() !== before;
-const look = watchChanges(limit, isChanged);
 
-function show() {
-  $("[data-limit]", limit).hidden = !limit.elements.enabled.checked;
-  look();
-}
-
-limit.addEventListener("input", show);
-limit.addEventListener("change", show);
-
-onSend("limit", async () => {
-  if (!isChanged()) return;
+settingsForm(limit, () => { $("[data-limit]", limit).hidden = !limit.elements.enabled.checked; }, () => {
   const { enabled, percent, users } = limit.elements;
-  await ask("PUT", "/api/settings/removal-limit", { enabled: enabled.checked, percent: Number(percent.value), users: Number(users.value) });
-  keepValues(limit);
-  before = written();
-  show();
-  say("Saved.");
+  return ask("PUT", "/api/settings/removal-limit", { enabled: enabled.checked, percent: Number(percent.value), users: Number(users.value) });
 });
-
-onAct("undo", async () => {
-  limit.reset();
-  show();
-});
-
-show();
 
 /** Milliseconds before the next look after one that failed. */
 const PAUSE = 15_000;
