@@ -180,16 +180,7 @@ async fn drawn(call: &Call<InPerson<ManageConnections>>) -> Answer {
     };
     let (tokens, changes, refusals, paused, limit) = call.read(find).await?;
     let simulating: Vec<_> = tokens.iter().filter(|token| token.dry_run).take(DRY_RUNS).cloned().collect();
-    // Reads each resource that a dry run has changed.
-    let compare = async move |ctx: &Ctx, tx: &mut Tx| {
-        let mut cards = Vec::new();
-        for token in &simulating {
-            cards.push(DryRunCard::find(ctx, tx, token).await?);
-        }
-        Ok::<_, Problem>(cards)
-    };
-    let has_dry_runs = tokens.iter().any(|token| token.dry_run);
-    let dry_runs = if has_dry_runs { call.scan(compare).await? } else { Vec::new() };
+    let dry_runs = if simulating.is_empty() { Vec::new() } else { compare(call, simulating).await? };
     let administrator = Administrator::load(call).await?;
     draw(&Page {
         shell: administrator.shell(&call.site, "SCIM provisioning", "scim.js", sso::PATH),
@@ -233,6 +224,21 @@ impl From<HeldRemovalView> for HeldUser {
             at: view.requested_at.into(),
         }
     }
+}
+
+/// Compares dry runs with the tenant. Reads each resource that they have changed.
+async fn compare(
+    call: &Call<InPerson<ManageConnections>>,
+    tokens: Vec<ScimToken>,
+) -> Result<Vec<DryRunCard>, Problem> {
+    let find = async move |ctx: &Ctx, tx: &mut Tx| {
+        let mut cards = Vec::new();
+        for token in &tokens {
+            cards.push(DryRunCard::find(ctx, tx, token).await?);
+        }
+        Ok::<_, Problem>(cards)
+    };
+    Ok(call.scan(find).await?)
 }
 
 impl TokenRow {

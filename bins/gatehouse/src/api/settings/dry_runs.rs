@@ -5,7 +5,7 @@ use kernel::{Ctx, Timestamp};
 use scim_core::{Action, Difference, ResourceKind};
 use serde::Serialize;
 use store::Tx;
-use tokens::{ScimTokenId, ScimTokenStore, removals::RemovalStore};
+use tokens::{ScimToken, ScimTokenId, ScimTokenStore, removals::RemovalStore};
 use utoipa::ToSchema;
 
 use crate::api::{Answer, Call, MAX_CHANGES};
@@ -77,8 +77,12 @@ pub(crate) struct DryRun {
     pub(crate) changes: Vec<DryRunChange>,
 }
 
-/// Returns what the dry run of a token would change.
+/// Returns what the dry run of a token would change. Fails with 404 unless the token is an active one for dry runs.
 pub(crate) async fn dry_run_of(tx: &mut Tx, token: &ScimTokenId, now: Timestamp) -> Result<DryRun, Problem> {
+    let is_dry_run = |token: &ScimToken| token.dry_run && token.revoked_at.is_none();
+    if !tx.scim_token(token).await?.as_ref().is_some_and(is_dry_run) {
+        return Err(Problem::not_found());
+    }
     let changes = tx.dry_run(token).await?;
     let mut differences = changes.differences(tx).await?;
     differences.sort_by_key(|difference| difference.action);
@@ -115,9 +119,6 @@ pub(crate) async fn dry_run_of(tx: &mut Tx, token: &ScimTokenId, now: Timestamp)
 #[get("/api/settings/scim-tokens/{id}/dry-run")]
 pub(crate) async fn get_dry_run(call: Call<ManageConnections>) -> Answer {
     let id: ScimTokenId = call.id()?;
-    let find = async move |ctx: &Ctx, tx: &mut Tx| {
-        let token = tx.scim_token(&id).await?.filter(|token| token.dry_run && token.revoked_at.is_none());
-        dry_run_of(tx, &token.ok_or_else(Problem::not_found)?.id, ctx.now).await
-    };
+    let find = async move |ctx: &Ctx, tx: &mut Tx| dry_run_of(tx, &id, ctx.now).await;
     Ok(answer(&call.scan(find).await?))
 }

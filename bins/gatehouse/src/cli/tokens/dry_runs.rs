@@ -3,7 +3,7 @@
 use gate::errors::Problem;
 use serde_json::json;
 use store::Tx;
-use tokens::{ScimTokenError, ScimTokenId, ScimTokenStore};
+use tokens::{ScimTokenError, ScimTokenId};
 
 use crate::{
     api::{DryRunChange, dry_run_of},
@@ -18,10 +18,7 @@ pub(super) async fn show(office: &Operator, id: &ScimTokenId) -> Result<Report> 
     let owner = office.store.across(async |across| across.tenant_of_scim_token(id).await).await?;
     let Some(tenant) = owner else { return Err(ScimTokenError::NotFound.into()) };
     let (token, now) = (id.clone(), office.env.now());
-    let read = async move |tx: &mut Tx| {
-        let token = tx.scim_token(&token).await?.filter(|token| token.dry_run && token.revoked_at.is_none());
-        dry_run_of(tx, &token.ok_or_else(Problem::not_found)?.id, now).await
-    };
+    let read = async move |tx: &mut Tx| dry_run_of(tx, &token, now).await;
     let found = office.store.read(tenant, read).await;
     let dry_run = found.map_err(|problem: Problem| problem.message().to_owned())?;
     let json_of = |change: &DryRunChange| json!(change);
