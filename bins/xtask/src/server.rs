@@ -11,6 +11,7 @@ use std::{
 use crate::{
     cluster::lasting_port,
     sh::{self, Result},
+    system,
 };
 
 /// A running server. Dropping it stops the process.
@@ -112,6 +113,7 @@ pub fn person(
 
 /// Makes all users of an SQLite database older than an hour. Removals of younger users are not limited.
 pub fn age_users(database: &str) -> Result<()> {
+    system::install(&system::SQLITE)?;
     let file = database.strip_prefix("sqlite:").ok_or("not an SQLite database")?;
     let aged = "UPDATE users SET created_at = '2026-01-01 00:00:00'";
     sh::run(Command::new("sqlite3").args([file, ".timeout 5000", aged]))

@@ -32,6 +32,9 @@ pub const TEST: [Package; 7] = [
     Package { name: "strace", there: || sh::has("strace") },
 ];
 
+/// The command line of SQLite.
+pub const SQLITE: [Package; 1] = [Package { name: "sqlite3", there: || sh::has("sqlite3") }];
+
 /// A load balancer.
 pub const BALANCER: [Package; 1] = [Package { name: "haproxy", there: || sh::has("haproxy") }];
 
