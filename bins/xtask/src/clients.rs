@@ -81,7 +81,7 @@ fn administered(program: &Path, database: &str, tenant: &str) -> Result<String> 
     member(&minted, "token")
 }
 
-/// Creates users whom a directory removes.
+/// Creates users for a directory to remove.
 fn leavers(program: &Path, database: &str, tenant: &str) -> Result<()> {
     for leaver in ["leaver-1@example.com", "leaver-2@example.com"] {
         gatehouse(program, database, &["user", "create", "--tenant", tenant, "--email", leaver])?;

@@ -14,7 +14,7 @@ CREATE TABLE removal_limits (
     PRIMARY KEY (tenant_id)
 ) WITHOUT ROWID;
 
--- Users whom a token deactivated or deleted, with the last time. Purged after two hours.
+-- Users that a token deactivated or deleted, with the last time. Purged after two hours.
 CREATE TABLE removals (
     tenant_id TEXT NOT NULL,
     token_id TEXT NOT NULL,

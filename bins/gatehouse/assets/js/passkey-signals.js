@@ -1,8 +1,8 @@
-// WebAuthn's Signal API: what authenticators are told about passkeys.
+// WebAuthn's Signal API: reports to authenticators which passkeys are enrolled.
 
 /**
- * Tells authenticators which passkeys the user has and how the user is called (WebAuthn's Signal API), so that password managers
- * hide removed passkeys and show current names. Does nothing in browsers without it.
+ * Reports the user's passkeys and names to authenticators, so that password managers hide removed passkeys and show current
+ * names. Does nothing in browsers without it.
  */
 export async function signalAccepted({ rpId, userId, userName, displayName, credentialIds }) {
   const about = { rpId, userId };
@@ -12,7 +12,7 @@ export async function signalAccepted({ rpId, userId, userName, displayName, cred
   await signalCurrentUserDetails?.call(PublicKeyCredential, { ...about, name: userName, displayName }).catch(() => {});
 }
 
-/** Tells authenticators that the server does not know this credential any more. */
+/** Reports to authenticators that the server does not know this credential any more. */
 export async function signalUnknown(rpId, credentialId) {
   await window.PublicKeyCredential?.signalUnknownCredential?.({ rpId, credentialId }).catch(() => {});
 }

@@ -106,7 +106,7 @@ onAct("revoke-token", async (button) => {
   sure(`Revoke ${name}?`, "Programs that use this token lose access immediately.", "Revoke", () => ask("DELETE", `/api/me/tokens/${id}`));
 });
 
-/** Tells authenticators about the passkeys, now and after each change of the list. */
+/** Reports the passkeys to authenticators, now and after each change of the list. */
 function signal() {
   const accepted = $("[data-accepted]");
   if (accepted) signalAccepted(accepted.dataset);

@@ -33,7 +33,7 @@ struct Page<'a> {
     ends: Vec<EndChoice>,
 }
 
-/// What authenticators are told about the user's passkeys (WebAuthn Level 3, section 5.1.10). Bytes are in base64url.
+/// The passkeys of the user, reported to authenticators (WebAuthn Level 3, section 5.1.10). Bytes are in base64url.
 struct AcceptedPasskeys {
     rp_id: String,
     user_id: String,

@@ -64,7 +64,7 @@ export async function passkeys(browser, base, signIn, see, by) {
   await by(page.locator("#sure"), "Remove").click();
   await by(page.locator("#step-up"), "Confirm").click();
   await page.getByText("No second factor yet.").waitFor();
-  assert.equal((await device.credentials())[0].credentialId, kept.credentialId, "nobody has told the authenticator");
+  assert.equal((await device.credentials())[0].credentialId, kept.credentialId, "the page sent no signal");
   await signOut(page);
   await by(page, "Sign in with a passkey").click();
   await page.getByText("That code is incorrect or has expired, or the passkey was not accepted.").waitFor();

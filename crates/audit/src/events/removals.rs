@@ -7,7 +7,7 @@ events! {
     RemovalsPaused = "ACCOUNT_REMOVALS_PAUSED" (SCIM_TOKEN) {
         /// The user whose removal was held first.
         user: String = "usr_01jz2222222222222222222222".into(),
-        /// Number of users whom the token deactivated or deleted within the last hour.
+        /// Number of users that the token deactivated or deleted within the last hour.
         removed: u64 = 200,
         /// The limit: share of the active users in percent.
         percent: u32 = 20,

@@ -55,7 +55,7 @@ impl Tx {
         Ok(ids.into_iter().collect())
     }
 
-    /// Returns the ids of users to whom any of these roles is assigned, or given by a rule.
+    /// Returns the ids of users with any of these roles, assigned or given by a rule.
     async fn ids_with_roles(&mut self, roles: &[String], count: usize) -> StoreResult<BTreeSet<String>> {
         let tenant = self.tenant.as_str().to_owned();
         // Some of them may be inactive.

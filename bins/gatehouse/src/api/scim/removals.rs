@@ -20,7 +20,7 @@ use crate::api::{Call, Site};
 /// Maximum number of administrators who get a message.
 const RECIPIENTS: u32 = 50;
 
-/// A removal that was held, and what administrators are told if it has paused the token.
+/// A removal that was held, and the message to administrators if it has paused the token.
 pub(super) struct HeldRemoval(Option<Notice>);
 
 struct Notice {
@@ -52,7 +52,7 @@ pub(super) async fn hold_removal(
     Ok(Some(Audited::of_changes(HeldRemoval(notice), events)))
 }
 
-/// Withdraws a held removal of a user whom the directory sends as active again.
+/// Withdraws the held removal of a user that the directory sends as active again.
 pub(super) async fn withdraw(target: &mut Target<'_>, token: &ScimToken, user: &UserId) -> StoreResult<()> {
     if let (Some(tx), Some(_)) = (target.tx(), token.removals_paused_at) {
         tx.drop_held_removal(&token.id, user).await?;

@@ -105,7 +105,7 @@ pub(crate) async fn with_names(tx: &mut Tx, held: Vec<HeldRemoval>) -> Result<Ve
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
     params(("id" = String, Path, description = "sct_…"), PageQuery),
     responses(
-        (status = 200, description = "Users whom the token asked to deactivate or delete while its removals were paused, by ID.", body = HeldRemovalList),
+        (status = 200, description = "Users that the token asked to deactivate or delete while its removals were paused, by ID.", body = HeldRemovalList),
         (status = 400, description = "INVALID_CURSOR, or a malformed limit."),
         (status = 404, description = "The tenant has no active token with this ID."),
     )
