@@ -21,6 +21,9 @@ pub struct Document {
     gzip: OnceLock<Option<Encoded>>,
 }
 
+/// Hexadecimal digits of a SHA-256 in an ETag: 128 bits.
+const ETAG_DIGITS: usize = 32;
+
 struct Encoded {
     bytes: Bytes,
     etag: HeaderValue,
@@ -31,7 +34,8 @@ impl Document {
     pub fn new(kind: &'static str, text: impl Into<Bytes>) -> (Self, String) {
         let text = text.into();
         let hash = data_encoding::HEXLOWER.encode(digest::digest(&digest::SHA256, &text).as_ref());
-        let short = hash.chars().take(12).collect();
+        let digits = |count| hash.chars().take(count).collect::<String>();
+        let (short, hash) = (digits(12), digits(ETAG_DIGITS));
         let plain = Encoded { bytes: text, etag: etag(&hash) };
         (Self { kind, hash, plain, gzip: OnceLock::new() }, short)
     }

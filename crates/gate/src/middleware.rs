@@ -49,7 +49,8 @@ impl Kind for Request {
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const SPEC_VERSION: HeaderName = HeaderName::from_static("x-service-spec-version");
-const API_POLICY: HeaderValue = HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'");
+/// The content security policy of responses that are not pages, such as JSON, scripts and images.
+pub const DATA_POLICY: HeaderValue = HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'");
 /// The content security policy of pages.
 pub const PAGE_POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; style-src 'self'; img-src 'self'; script-src 'self'; connect-src 'self'; \
@@ -328,7 +329,7 @@ fn set_trace_headers(headers: &mut HeaderMap, arrival: &RequestOrigin) {
 }
 
 fn finish(headers: &mut HeaderMap, area: Area, pipeline: &Pipeline) {
-    let policy = if area == Area::Pages { PAGE_POLICY } else { API_POLICY };
+    let policy = if area == Area::Pages { PAGE_POLICY } else { DATA_POLICY };
     // A page under an API path sets its own policy.
     if !headers.contains_key(header::CONTENT_SECURITY_POLICY) {
         headers.insert(header::CONTENT_SECURITY_POLICY, policy);

@@ -6,8 +6,8 @@ use std::{
     sync::LazyLock,
 };
 
-use actix_web::{HttpRequest, HttpResponse, get, web};
-use gate::{document::Document, errors::Problem, shape::AreaProblem};
+use actix_web::{HttpRequest, HttpResponse, get, http::header, web};
+use gate::{document::Document, errors::Problem, middleware::DATA_POLICY, shape::AreaProblem};
 use ring::digest;
 use rust_embed::RustEmbed;
 
@@ -84,7 +84,10 @@ pub(crate) async fn asset(
     let (version, file) = path.into_inner();
     let document = DOCUMENTS.get(&file).ok_or_else(|| AreaProblem::of(&request, Problem::not_found()))?;
     let is_current = root().strip_prefix("/assets/") == Some(version.as_str());
-    Ok(if is_current { document.answer_for_ever(&request) } else { document.answer(&request) })
+    let mut response =
+        if is_current { document.answer_for_ever(&request) } else { document.answer(&request) };
+    response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, DATA_POLICY);
+    Ok(response)
 }
 
 #[cfg(test)]
