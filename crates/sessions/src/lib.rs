@@ -23,6 +23,7 @@
 mod cookie;
 mod cookie_secrets;
 mod device;
+pub mod device_bound;
 mod error;
 mod jwe;
 mod memory;
@@ -40,4 +41,4 @@ pub use session::{
     Grace, GraceAct, GraceKind, Lifetime, Method, SEEN_GRAIN_MINUTES, Session, SessionId, SessionKind,
     Standing,
 };
-pub use store::SessionStore;
+pub use store::{DeviceSessionStore, SessionStore};

@@ -6,8 +6,9 @@ use async_trait::async_trait;
 use kernel::{StoreResult, Timestamp, UserId};
 
 use crate::{
+    device_bound::DeviceBinding,
     session::{Session, SessionId},
-    store::SessionStore,
+    store::{DeviceSessionStore, SessionStore},
 };
 
 /// The sessions of one tenant in memory.
@@ -77,5 +78,21 @@ impl SessionStore for MemorySessions {
             count += 1;
         }
         Ok(count)
+    }
+}
+
+#[async_trait]
+impl DeviceSessionStore for MemorySessions {
+    async fn session_of_key(&mut self, thumbprint: &[u8; 32]) -> StoreResult<Option<Session>> {
+        let has_key =
+            |row: &&Session| row.device.as_ref().is_some_and(|device| device.key.thumbprint() == *thumbprint);
+        Ok(self.sessions.iter().find(has_key).cloned())
+    }
+
+    async fn set_device(&mut self, id: &SessionId, binding: &DeviceBinding) -> StoreResult<()> {
+        for row in self.sessions.iter_mut().filter(|row| row.id == *id) {
+            row.device = Some(binding.clone());
+        }
+        Ok(())
     }
 }

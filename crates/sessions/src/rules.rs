@@ -48,6 +48,7 @@ pub async fn open(ctx: &Ctx, store: &mut dyn SessionStore, new: NewSession) -> S
         foreign: new.foreign,
         not_after: new.not_after,
         revoked_at: None,
+        device: None,
     };
     Ok(store.insert_session(&session).await?.then_some(session))
 }

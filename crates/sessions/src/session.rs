@@ -5,6 +5,8 @@ use std::net::IpAddr;
 use kernel::{Id, Kind, Timestamp, UserId};
 use serde::{Deserialize, Serialize};
 
+use crate::device_bound::DeviceBinding;
+
 /// The kind of [`SessionId`].
 #[derive(Debug, Clone, Copy)]
 pub enum SessionKind {}
@@ -152,6 +154,8 @@ pub struct Session {
     pub not_after: Option<Timestamp>,
     /// When the session was revoked, if it was.
     pub revoked_at: Option<Timestamp>,
+    /// The key of the browser, if the session is bound to one.
+    pub device: Option<DeviceBinding>,
 }
 
 /// A tenant's limits for the duration of sessions.
@@ -262,6 +266,7 @@ mod tests {
             foreign: None,
             not_after: None,
             revoked_at: None,
+            device: None,
         };
         let later = now.plus_millis(1);
         session.record_use(later, None, "Chrome".into(), None);

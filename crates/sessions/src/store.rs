@@ -3,7 +3,10 @@
 use async_trait::async_trait;
 use kernel::{StoreResult, Timestamp, UserId};
 
-use crate::session::{Session, SessionId};
+use crate::{
+    device_bound::DeviceBinding,
+    session::{Session, SessionId},
+};
 
 /// Stores one tenant's sessions.
 #[async_trait]
@@ -30,4 +33,14 @@ pub trait SessionStore: Send {
         at: Timestamp,
         except: Option<&SessionId>,
     ) -> StoreResult<u64>;
+}
+
+/// Stores the keys that sessions are bound to.
+#[async_trait]
+pub trait DeviceSessionStore: SessionStore {
+    /// Returns the session that is bound to the key with this thumbprint, even if it is revoked, and locks it until the end
+    /// of the unit of work.
+    async fn session_of_key(&mut self, thumbprint: &[u8; 32]) -> StoreResult<Option<Session>>;
+    /// Stores the key of a session.
+    async fn set_device(&mut self, id: &SessionId, binding: &DeviceBinding) -> StoreResult<()>;
 }

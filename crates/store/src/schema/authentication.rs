@@ -90,6 +90,7 @@ diesel::table! {
         foreign_hash -> Nullable<Binary>,
         revoked_at -> Nullable<Timestamp>,
         not_after -> Nullable<Timestamp>,
+        device -> Nullable<Json>,
     }
 }
 
@@ -106,6 +107,8 @@ diesel::table! {
         provider_subject -> Nullable<Binary>,
         provider_session -> Nullable<Binary>,
         logout_hint -> Nullable<Text>,
+        device -> Nullable<Json>,
+        device_thumbprint -> Nullable<Binary>,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Sessions.
 
 mod at_provider;
+mod device_bound;
 pub(crate) mod row;
 
 use async_trait::async_trait;
@@ -80,6 +81,7 @@ impl SessionStore for Tx {
             foreign_hash: session.foreign.map(|hash| hash.to_vec()),
             revoked_at: session.revoked_at.map(Timestamp::naive),
             not_after: session.not_after.map(Timestamp::naive),
+            device: None,
         };
         let query = diesel::insert_into(rows::table).values(&row).on_conflict_do_nothing();
         let inserted = change!(self, c => query.execute(c).await)? == 1;

@@ -29,6 +29,7 @@ pub(crate) struct SessionRow {
     pub(crate) foreign_hash: Option<Vec<u8>>,
     pub(crate) revoked_at: Option<NaiveDateTime>,
     pub(crate) not_after: Option<NaiveDateTime>,
+    pub(crate) device: Option<JsonText>,
 }
 
 impl TryFrom<SessionRow> for Session {
@@ -52,6 +53,7 @@ impl TryFrom<SessionRow> for Session {
             foreign: foreign.transpose().map_err(|_| corrupt("sessions.foreign_hash", "not 32 bytes"))?,
             not_after: row.not_after.map(Timestamp::from_naive),
             revoked_at: row.revoked_at.map(Timestamp::from_naive),
+            device: row.device.map(|device| read_json("sessions.device", &device)).transpose()?,
         })
     }
 }

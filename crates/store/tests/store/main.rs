@@ -5,6 +5,7 @@ mod atomic;
 mod audit;
 mod audit_log;
 mod conformance;
+mod device_bound;
 mod dialects;
 mod filters;
 mod forged_history;

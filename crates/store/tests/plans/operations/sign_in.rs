@@ -11,7 +11,10 @@ use directory::{
 };
 use kernel::{Ctx, Id, StoreResult, UserId};
 use serde_json::json;
-use sessions::{GraceKind, Lifetime, Method, NewSession, Session, SessionStore, Standing};
+use sessions::{
+    DeviceSessionStore, GraceKind, Lifetime, Method, NewSession, Session, SessionStore, Standing,
+    device_bound::DeviceBinding,
+};
 use store::{CredentialType, LastUse, Tx};
 use tokens::{
     PatStore, ScimRefusal, ScimTokenId, Scope,
@@ -171,7 +174,12 @@ async fn run_sessions(ctx: &Ctx, tx: &mut Tx, id: &UserId) -> StoreResult<Sessio
     assert_eq!(tx.session(&session.id).await?.as_ref(), Some(&session));
     assert_eq!(tx.sessions_of(id).await?, std::slice::from_ref(&session));
     tx.update_session(&session).await?;
-    let mut session = session;
+    let coordinate = "A".repeat(43);
+    let key = json!({ "kty": "EC", "crv": "P-256", "x": coordinate, "y": coordinate });
+    let key = serde_json::from_value(key).unwrap();
+    let binding = DeviceBinding { key, bound_at: ctx.now, challenged_at: ctx.now };
+    tx.set_device(&session.id, &binding).await?;
+    let mut session = tx.session_of_key(&binding.key.thumbprint()).await?.unwrap();
     sessions::renew(ctx, tx, &mut session).await?;
     assert!(tx.revoke_session(&session.id, ctx.now).await?);
     tx.revoke_sessions(id, ctx.now, Some(&session.id)).await?;

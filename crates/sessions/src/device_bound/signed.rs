@@ -1,0 +1,118 @@
+//! What the server signs and the browser keeps.
+
+use std::{fmt, str::FromStr};
+
+use data_encoding::BASE64URL_NOPAD;
+use kernel::{TenantId, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::key::DeviceKey;
+use crate::session::SessionId;
+
+/// Milliseconds for which a challenge to bind a session is valid. The browser answers at once.
+const BIND_MILLIS: i64 = 2 * 60_000;
+/// Milliseconds for which a challenge to renew the cookie is valid. It comes with the previous cookie, so it must outlive that.
+const REFRESH_MILLIS: i64 = 15 * 60_000;
+
+/// Identifies a bound session to its browser, also after the session got another id: `tenant.thumbprint`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct SessionIdentifier {
+    /// The session's tenant.
+    pub tenant: TenantId,
+    /// The thumbprint of the key.
+    pub thumbprint: [u8; 32],
+}
+
+/// Not a session identifier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not the identifier of a bound session")]
+pub struct NotAnIdentifier;
+
+impl SessionIdentifier {
+    /// Returns the identifier of a session with this key.
+    pub fn of(tenant: &TenantId, key: &DeviceKey) -> Self {
+        Self { tenant: tenant.clone(), thumbprint: key.thumbprint() }
+    }
+}
+
+impl fmt::Display for SessionIdentifier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.tenant, BASE64URL_NOPAD.encode(&self.thumbprint))
+    }
+}
+
+impl FromStr for SessionIdentifier {
+    type Err = NotAnIdentifier;
+
+    fn from_str(text: &str) -> Result<Self, NotAnIdentifier> {
+        let (tenant, thumbprint) = text.split_once('.').ok_or(NotAnIdentifier)?;
+        let thumbprint = BASE64URL_NOPAD.decode(thumbprint.as_bytes()).map_err(|_| NotAnIdentifier)?;
+        Ok(Self {
+            tenant: tenant.parse().map_err(|_| NotAnIdentifier)?,
+            thumbprint: thumbprint.try_into().map_err(|_| NotAnIdentifier)?,
+        })
+    }
+}
+
+impl From<SessionIdentifier> for String {
+    fn from(identifier: SessionIdentifier) -> Self {
+        identifier.to_string()
+    }
+}
+
+impl TryFrom<String> for SessionIdentifier {
+    type Error = NotAnIdentifier;
+
+    fn try_from(text: String) -> Result<Self, NotAnIdentifier> {
+        text.parse()
+    }
+}
+
+/// What a challenge may be answered for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "use", rename_all = "lowercase")]
+pub enum ChallengeUse {
+    /// Binding a session that has just begun.
+    Bind {
+        /// The session's tenant.
+        tenant: TenantId,
+        /// The session.
+        session: SessionId,
+    },
+    /// Renewing the cookie of a bound session.
+    Refresh {
+        /// The session.
+        session: SessionIdentifier,
+    },
+}
+
+/// A challenge that a browser signs. The caller adds a signature of its own to it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Challenge {
+    /// What it may be answered for.
+    #[serde(flatten)]
+    pub purpose: ChallengeUse,
+    /// When it was issued.
+    pub issued_at: Timestamp,
+}
+
+impl Challenge {
+    /// Returns whether the challenge has expired.
+    pub fn is_over(&self, now: Timestamp) -> bool {
+        let millis = match self.purpose {
+            ChallengeUse::Bind { .. } => BIND_MILLIS,
+            ChallengeUse::Refresh { .. } => REFRESH_MILLIS,
+        };
+        self.issued_at.plus_millis(millis) <= now
+    }
+}
+
+/// The content of the cookie that a browser gets for a proof. The caller signs it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BoundCookie {
+    /// The session that it belongs to.
+    pub bound: SessionIdentifier,
+    /// When it expires.
+    pub until: Timestamp,
+}

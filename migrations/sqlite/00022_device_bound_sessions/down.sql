@@ -1,0 +1,3 @@
+DROP INDEX sessions_device;
+ALTER TABLE sessions DROP COLUMN device_thumbprint;
+ALTER TABLE sessions DROP COLUMN device;
