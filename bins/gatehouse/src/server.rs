@@ -285,13 +285,16 @@ fn site(
 }
 
 /// Operations that the request pipeline treats differently from all others.
-const OPERATION_MODES: [(&str, OperationMode); 6] = [
+const OPERATION_MODES: [(&str, OperationMode); 8] = [
     ("/api/auth/sign-in", OperationMode::Queued),
     ("/api/auth/links/redeem", OperationMode::Queued),
     ("/api/auth/setup", OperationMode::Queued),
     ("/api/saml/{providerId}/acs", OperationMode::CrossSite),
     ("/api/saml/{providerId}/slo", OperationMode::CrossSite),
     ("/api/auth/sign-out", OperationMode::SignOut),
+    // The browser itself sends them, also when a link on another site leads here. They prove a key.
+    ("/api/auth/device-session", OperationMode::CrossSite),
+    ("/api/auth/device-session/refresh", OperationMode::CrossSite),
 ];
 
 fn pipeline(
@@ -320,6 +323,7 @@ fn pipeline(
         max_bodies_per_address: settings.max_bodies_per_address,
         max_connections_per_address: settings.max_connections_per_address,
         session_cookie: settings.session_cookie,
+        device_bound_sessions: settings.device_bound_sessions,
         geo_database: settings.geo_database.clone(),
         scim_rates: settings.scim_rates,
         otlp_endpoint: settings.otlp_endpoint.clone(),

@@ -13,6 +13,9 @@ use super::{errors::Problem, pipeline::Pipeline};
 
 /// The cookie that mirrors the session's id.
 pub(crate) const AS_SID: &str = "as_sid";
+/// The cookie of a session that is bound to a key of the browser. Browsers accept the prefix only over HTTPS and for the whole
+/// host.
+pub(crate) const BOUND: &str = "__Host-gatehouse-bound";
 /// Maximum number of chunks of a neighboring service's cookie that are cleared at sign-out.
 const CHUNKS: usize = 5;
 
@@ -77,8 +80,8 @@ fn add_session_cookie(
     (name, value): (String, String),
     max_age: i64,
 ) -> Result<(), Problem> {
-    // Browsers accept a `__Secure-` name only with the `Secure` attribute, whatever the scheme.
-    let is_secure = pipeline.https || name.starts_with("__Secure-");
+    // Browsers accept names with these prefixes only with the `Secure` attribute, whatever the scheme.
+    let is_secure = pipeline.https || name.starts_with("__Secure-") || name.starts_with("__Host-");
     add(answer, (name, value), "/", max_age, (SameSite::Lax, is_secure))
 }
 
@@ -124,7 +127,8 @@ pub fn set(
 pub fn clear(pipeline: &Pipeline, answer: &mut HttpResponse) {
     let chunked = |name: CookieName| (0..CHUNKS).map(move |index| format!("{}.{index}", name.as_str()));
     let names = CookieName::ALL.into_iter().flat_map(|name| chunked(name).chain([name.as_str().to_owned()]));
-    for name in names.chain([AS_SID.to_owned()]) {
+    let bound = pipeline.device_bound_sessions.then(|| BOUND.to_owned());
+    for name in names.chain([AS_SID.to_owned()]).chain(bound) {
         // This cannot fail: the names are valid constants.
         let _added = add_session_cookie(pipeline, answer, (name, String::new()), 0);
     }

@@ -29,6 +29,7 @@ struct Current {
     digest: Vec<u8>,
     cursors: SigningKeys,
     challenges: SigningKeys,
+    devices: SigningKeys,
     step_ups: SigningKeys,
     totp: SealingKeys,
     saml: SealingKeys,
@@ -234,14 +235,25 @@ impl Keys {
 
     /// Signs a challenge that the client keeps: `key.text.signature`.
     pub fn seal_challenge(&self, challenge: &[u8]) -> Option<String> {
-        let current = self.current();
-        let signed = current.challenges.sign(challenge)?;
-        let [text, tag] = [challenge, &signed.tag].map(|part| BASE64URL_NOPAD.encode(part));
-        Some(format!("{}.{text}.{tag}", signed.key))
+        seal_text(&self.current().challenges, challenge)
     }
 
     /// Verifies a challenge with any known key and returns it.
     pub fn open_challenge(&self, sealed: &str) -> Option<Vec<u8>> {
+        self.open_text(sealed, |current| &current.challenges)
+    }
+
+    /// Signs a challenge or cookie of a device bound session: `key.text.signature`.
+    pub(crate) fn seal_device(&self, text: &[u8]) -> Option<String> {
+        seal_text(&self.current().devices, text)
+    }
+
+    /// Verifies a challenge or cookie of a device bound session with any known key and returns it.
+    pub(crate) fn open_device(&self, sealed: &str) -> Option<Vec<u8>> {
+        self.open_text(sealed, |current| &current.devices)
+    }
+
+    fn open_text(&self, sealed: &str, keys: impl Fn(&Current) -> &SigningKeys) -> Option<Vec<u8>> {
         let mut parts = sealed.split('.');
         let (key, text, tag) = (parts.next()?, parts.next()?, parts.next()?);
         let bytes = |part: &str| BASE64URL_NOPAD.decode(part.as_bytes()).ok();
@@ -249,10 +261,11 @@ impl Keys {
         if parts.next().is_some() {
             return None;
         }
-        if !self.current().challenges.knows(key) {
+        if !keys(&self.current()).knows(key) {
+            // Another instance may have loaded a new key slightly earlier.
             self.refresh();
         }
-        self.current().challenges.verify(key, &text, &tag).then_some(text)
+        keys(&self.current()).verify(key, &text, &tag).then_some(text)
     }
 
     /// Creates a session cookie, sealed with the newest secret.
@@ -283,6 +296,13 @@ impl Keys {
     }
 }
 
+/// Returns `key.text.signature`, signed with the newest key.
+fn seal_text(keys: &SigningKeys, text: &[u8]) -> Option<String> {
+    let signed = keys.sign(text)?;
+    let [text, tag] = [text, &signed.tag].map(|part| BASE64URL_NOPAD.encode(part));
+    Some(format!("{}.{text}.{tag}", signed.key))
+}
+
 fn proof_of(tenant: &TenantId, domain: &EmailDomain) -> Vec<u8> {
     [tenant.as_str(), domain.as_str()].join("\0").into_bytes()
 }
@@ -309,6 +329,7 @@ impl Current {
             cursors: SigningKeys::derive(masters, "cursor"),
             step_ups: SigningKeys::derive(masters, "step-up"),
             challenges: SigningKeys::derive(masters, "challenge"),
+            devices: SigningKeys::derive(masters, "device"),
             totp: SealingKeys::derive(masters, "totp"),
             saml: SealingKeys::derive(masters, "saml"),
             domains: SigningKeys::derive(masters, "domain"),

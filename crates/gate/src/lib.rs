@@ -16,6 +16,7 @@ pub mod connections;
 pub mod cookies;
 pub mod counters;
 pub mod description;
+pub mod device_bound;
 pub mod document;
 pub mod errors;
 pub mod event_tally;

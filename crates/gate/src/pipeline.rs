@@ -47,6 +47,8 @@ pub struct Pipeline {
     /// The keys for signing, sealing and verifying.
     pub keys: Keys,
     pub(crate) cookie_name: CookieName,
+    /// Whether sessions are bound to keys of browsers.
+    pub device_bound_sessions: bool,
     pub(crate) locations: Option<Locations>,
     pub(crate) last_uses: LastUses,
     pub(crate) refusals: Refusals,
@@ -79,6 +81,8 @@ pub struct PipelineSettings {
     pub max_connections_per_address: usize,
     /// The name of the session cookie.
     pub session_cookie: CookieName,
+    /// Whether sessions are bound to keys of browsers. Ignored without HTTPS.
+    pub device_bound_sessions: bool,
     /// The path of a location database in MaxMind's format.
     pub geo_database: Option<PathBuf>,
     /// SCIM requests per second for each tier.
@@ -101,8 +105,10 @@ impl Pipeline {
     ) -> io::Result<Self> {
         let here = [&operations::PROBES[..], &[operations::METRICS]].concat();
         let probes = if settings.metrics_apart { &operations::PROBES[..] } else { &here };
+        let https = settings.base_url.starts_with("https:");
         Ok(Self {
-            https: settings.base_url.starts_with("https:"),
+            https,
+            device_bound_sessions: settings.device_bound_sessions && https,
             base_url: settings.base_url,
             proxies: settings.proxies,
             operations: Operations::new(routes, probes).map_err(io::Error::other)?,

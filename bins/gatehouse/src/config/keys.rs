@@ -185,6 +185,11 @@ pub const KEYS: &[Key] = &[
         help: "Origins besides `base_url` to which a sign-in may return, separated by commas, such as `https://app.example.com`.",
     },
     Key {
+        name: "device_bound_sessions",
+        default: "false",
+        help: "Whether browsers that can do so bind their session to a key of the device. Copied cookies are then useless after 10 minutes. Needs `https` in `base_url`.",
+    },
+    Key {
         name: "webauthn_related_origins",
         default: "none",
         help: "Origins besides `base_url` at which passkeys of this server can be used, separated by commas. Browsers accept at least five domains.",

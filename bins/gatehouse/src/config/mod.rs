@@ -109,6 +109,8 @@ pub struct Settings {
     /// See [`KEYS`].
     pub session_cookie: CookieName,
     /// See [`KEYS`].
+    pub device_bound_sessions: bool,
+    /// See [`KEYS`].
     pub password_cost: Cost,
     /// See [`KEYS`].
     pub smtp_url: Option<Secret<String>>,
@@ -198,6 +200,7 @@ impl Raw {
             proxy_header: self.parsed("proxy_header")?.unwrap_or(ProxyHeader::XForwardedFor),
             metrics_bind: self.parsed("metrics_bind")?,
             session_cookie: self.session_cookie()?,
+            device_bound_sessions: self.device_bound_sessions()?,
             password_cost: self.password_cost()?,
             smtp_url: self.text("smtp_url").map(|url| Secret::new(url.to_owned())),
             smtp_from: self.text("smtp_from").map(str::to_owned),
@@ -235,6 +238,15 @@ impl Raw {
         known.ok_or_else(|| {
             Error::of("session_cookie", "write authjs.session-token or __Secure-authjs.session-token")
         })
+    }
+
+    fn device_bound_sessions(&self) -> Result<bool, Error> {
+        let is_on = self.parsed("device_bound_sessions")?.unwrap_or(false);
+        let has_tls = self.text("tls_cert").is_some();
+        if is_on && !self.text("base_url").map_or(has_tls, |url| url.trim().starts_with("https:")) {
+            return Err(Error::of("device_bound_sessions", "needs a base_url that begins with https"));
+        }
+        Ok(is_on)
     }
 
     fn password_cost(&self) -> Result<Cost, Error> {
@@ -393,6 +405,7 @@ mod tests {
             trusted_proxies = ["10.0.0.0/8", "::1"]
             proxy_header = "Forwarded"
             database_pool = 4
+            device_bound_sessions = true
             log_format = "pretty"
             "#,
         )
@@ -400,6 +413,7 @@ mod tests {
         assert_eq!(settings.trusted_proxies.len(), 2);
         assert_eq!(settings.proxy_header, ProxyHeader::Forwarded);
         assert_eq!(settings.database_pool, 4);
+        assert!(settings.device_bound_sessions);
     }
 
     #[test]
@@ -413,6 +427,7 @@ mod tests {
         insta::assert_snapshot!(problem("database_pool = 0"), @"database_pool (GATEHOUSE_DATABASE_POOL): write a number from 1 to 1000");
         insta::assert_snapshot!(problem("auth_secret = 'short'"), @"auth_secret (GATEHOUSE_AUTH_SECRET): each secret needs at least 32 characters; generate one with: openssl rand -base64 48");
         insta::assert_snapshot!(problem("dns_servers = '10.0.0.53,dns.example.com'"), @"dns_servers (GATEHOUSE_DNS_SERVERS): dns.example.com is not an address such as 10.0.0.53 or [::1]:5353");
+        insta::assert_snapshot!(problem("device_bound_sessions = true"), @"device_bound_sessions (GATEHOUSE_DEVICE_BOUND_SESSIONS): needs a base_url that begins with https");
         insta::assert_snapshot!(problem("log_level = 1.5"), @"log_level (GATEHOUSE_LOG_LEVEL): write a string, an integer, a boolean or an array of strings");
     }
 }

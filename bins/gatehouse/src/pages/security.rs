@@ -88,6 +88,8 @@ pub(super) struct SessionRow {
     pub(super) created: PageTime,
     pub(super) seen: PageTime,
     pub(super) current: bool,
+    /// Whether it is bound to a key of the browser.
+    pub(super) bound: bool,
 }
 
 pub(super) struct TokenRow {
@@ -207,6 +209,7 @@ impl SessionRow {
             created: session.created_at.into(),
             seen: session.last_seen_at.into(),
             current: session.id == *own,
+            bound: session.device.is_some(),
         }
     }
 }

@@ -129,9 +129,9 @@ fn public_operations_ignore_credentials() {
                 .map(|caller| call(&caller, operation, &["x".to_owned()]).status);
             assert_eq!(answers[0], answers[1], "{}", operation.id);
             let expected = match operation.id.as_str() {
-                // The SSO connection does not exist, and the operations of POST need a form.
+                // The SSO connection does not exist, and the operations of POST need a form. Sessions are not bound.
                 "saml_metadata" | "saml_login" | "saml_logout" | "saml_slo_redirect" | "oidc_login"
-                | "oidc_callback" | "oidc_jwks" => 404,
+                | "oidc_callback" | "oidc_jwks" | "bind_session" | "refresh_session" => 404,
                 "saml_acs" | "saml_slo" | "oidc_backchannel_logout" => 415,
                 "sign_in_providers" => 200,
                 // This server has no mail.

@@ -54,6 +54,8 @@ fn all() -> Catalog {
         .with::<sign_in::SignInNewDevice>()
         .with::<sign_in::SessionStarted>()
         .with::<sign_in::SessionRenewed>()
+        .with::<sign_in::SessionBound>()
+        .with::<sign_in::SessionCookieRefused>()
         .with::<sign_in::SessionRevoked>()
         .with::<sign_in::SessionsRevoked>()
         .with::<credentials::PasswordChanged>()

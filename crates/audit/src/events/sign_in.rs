@@ -36,6 +36,23 @@ events! {
         /// Whether a second factor is still required.
         restricted: bool = false,
     }
+    /// A session was bound to a key of the browser. A copy of its cookies is useless after 10 minutes.
+    SessionBound = "ACCOUNT_SESSION_BOUND" (SESSION, BY_USER) {
+        /// ID of the user.
+        user: String = "usr_01jz2222222222222222222222".into(),
+        /// Algorithm of the key: `ES256` or `RS256`.
+        algorithm: &'static str = "ES256",
+    }
+    /// A request with the cookie of a bound session was refused, because it did not prove to come from the browser of the session. The cookie may be stolen.
+    SessionCookieRefused = "ACCOUNT_SESSION_COOKIE_REFUSED" (SESSION, BY_USER) {
+        /// ID of the user.
+        user: String = "usr_01jz2222222222222222222222".into(),
+        /// `NO_COOKIE`: the short-lived cookie is missing, `EXPIRED`, `WRONG_COOKIE`: that of another session, or `WRONG_KEY`: a proof with another key.
+        reason: &'static str = "NO_COOKIE",
+        /// Only in a summary: number of similar refusals of the last 10 seconds that have no entry.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        suppressed: Option<u64> = None,
+    }
     /// A session was revoked.
     SessionRevoked = "ACCOUNT_SESSION_REVOKED" (SESSION, BY_USER) {
         /// ID of the user.

@@ -20,7 +20,8 @@ use super::{
     request_identity::{RequestIdentity, RequestOrigin, user_agent},
 };
 use crate::{
-    cookies,
+    caller::Caller,
+    cookies, device_bound,
     errors::{Code, Problem},
     network::DeniedCaller,
     pipeline::Pipeline,
@@ -51,6 +52,9 @@ impl Gate {
         let AuthenticatedCaller { caller, network, policy } = vouched;
         let (actor, who) = identify(&caller);
         let ctx = self.ctx(tenant.clone(), actor, arrival);
+        if let (Caller::Session(signed), false) = (&caller, is_sign_out) {
+            device_bound::require(pipeline, &ctx, signed, headers)?;
+        }
         // A user may always sign out, whatever the tenant's policies are.
         if !is_sign_out {
             policy?;

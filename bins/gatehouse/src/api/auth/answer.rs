@@ -7,8 +7,9 @@ use serde_json::Value;
 use sign_in::{Device, FactorName, Outcome, StartedSession};
 use utoipa::ToSchema;
 
+use super::device_session;
 use crate::api::{Answer, Site, openapi::values};
-use gate::{access::Visitor, body::answer, cookies, errors::Problem};
+use gate::{access::Visitor, body::answer, cookies, device_bound, errors::Problem};
 
 /// State of a sign-in. Its members depend on `status`.
 #[derive(Default, Serialize, ToSchema)]
@@ -96,7 +97,7 @@ pub(crate) fn respond(site: &Site, env: &dyn Env, tenant: &TenantId, outcome: Ou
     Ok(response)
 }
 
-/// Adds the cookies of a session to a response.
+/// Adds the cookies of a session to a response, and asks the browser to bind it to a key.
 pub(crate) fn set_cookies(
     site: &Site,
     env: &dyn Env,
@@ -109,5 +110,7 @@ pub(crate) fn set_cookies(
         email: started.person.email.as_ref().map(Email::as_str),
         name: started.person.display_name.as_deref(),
     };
-    cookies::set(&site.pipeline, env, response, &started.session, started.absolute_days, &about)
+    let session = &started.session;
+    cookies::set(&site.pipeline, env, response, session, started.absolute_days, &about)?;
+    device_bound::offer(&site.pipeline, response, (tenant, session), device_session::PATH, env.now())
 }

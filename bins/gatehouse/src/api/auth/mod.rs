@@ -2,6 +2,7 @@
 
 mod answer;
 mod area;
+mod device_session;
 mod forgotten_password;
 mod links;
 mod passkey;
@@ -37,6 +38,8 @@ pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
         .service(setup::set_up)
         .service(forgotten_password::forgotten_password)
         .service(sign_out::sign_out)
+        .service(device_session::bind_session)
+        .service(device_session::refresh_session)
         .service(step_up::step_up_challenge_options)
         .service(step_up::verify_step_up)
         .service(step_up::step_up_status)

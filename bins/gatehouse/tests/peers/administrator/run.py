@@ -52,6 +52,8 @@ NEVER = {
     "POST /api/auth/links/redeem": "a link",
     "POST /api/auth/setup": "a setup link",
     "POST /api/auth/forgotten-password": "mail",
+    "POST /api/auth/device-session": "the setting device_bound_sessions",
+    "POST /api/auth/device-session/refresh": "the setting device_bound_sessions",
     "POST /api/saml/{providerId}/acs": "a signed response",
     "POST /api/saml/{providerId}/slo": "a signed message",
     "GET /api/saml/{providerId}/slo": "a signed message",

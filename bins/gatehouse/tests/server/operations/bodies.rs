@@ -112,12 +112,12 @@ pub(crate) fn body(operation: &Operation) -> Option<Value> {
     }
 }
 
-/// Returns a body that the operation about roles or removals accepts.
+/// Returns a body that the operation about roles, removals or bound sessions accepts.
 fn body_of_settings(operation: &str) -> Value {
     match operation {
         "put_removal_limit" => json!({ "enabled": true, "percent": 30, "users": 20 }),
         "apply_removals" => json!({ "until": "2100-01-01T00:00:00.000Z" }),
-        "discard_removals" => json!({}),
+        "discard_removals" | "bind_session" | "refresh_session" => json!({}),
         "create_role" | "put_role" => json!({ "name": "Help desk", "permissions": ["support:users"] }),
         "create_role_rule" | "put_role_rule" => json!({ "role": "AUDITOR", "groupId": NO_GROUP }),
         "preview_role_rule" => json!({ "rule": { "role": "AUDITOR", "groupId": NO_GROUP } }),

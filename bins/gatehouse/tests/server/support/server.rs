@@ -267,6 +267,11 @@ impl Server {
 
     /// Starts another instance on the same database, with the same secrets and clock.
     pub(crate) fn second(&self, test: impl FnOnce(SocketAddr)) {
+        self.second_with(&[], test);
+    }
+
+    /// Starts another instance with these settings over the defaults.
+    pub(crate) fn second_with(&self, settings: &[(&str, &str)], test: impl FnOnce(SocketAddr)) {
         let mut raw = Raw::default();
         let usual = [
             ("bind", "127.0.0.1:0"),
@@ -278,8 +283,8 @@ impl Server {
             OpenIdProvider::trusted(),
         ];
         raw.set("dns_servers", self.dns.address.to_string()).unwrap();
-        for (name, value) in usual {
-            raw.set(name, value.to_owned()).unwrap();
+        for (name, value) in usual.iter().chain(settings) {
+            raw.set(name, (*value).to_owned()).unwrap();
         }
         let bound = {
             let _inside = self.runtime.enter();

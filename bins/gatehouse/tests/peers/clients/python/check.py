@@ -62,6 +62,8 @@ ask("redeem_link", client=nobody, body={"token": "lnk_none", "password": passwor
 first = {"token": "none", "name": "Acme", "slug": "acme-first", "email": "first@example.com", "password": password}
 ask("set_up", client=nobody, body=first, status=401)
 ask("forgotten_password", client=nobody, body={"email": email, "tenant": tenant}, status=409)
+ask("bind_session", client=nobody, status=404)
+ask("refresh_session", client=nobody, status=404)
 
 # Signing in, and factors.
 choice = ask("sign_in", body=who)

@@ -1,5 +1,6 @@
 //! `/api/auth`
 
+mod device_bound;
 pub(crate) mod enrolment;
 pub(crate) mod foreign;
 mod forgotten_password;
