@@ -8,7 +8,7 @@ use xtask::{
     system,
 };
 
-use crate::{node, oidc, story};
+use crate::{node, oidc, secure, story};
 
 const PASSWORD: &str = "four tall blue towers";
 
@@ -81,7 +81,7 @@ fn walked(walk: &Path, folder: &Path, pictures: &Path, only: &str) -> Result<()>
         run(&["domain", "verify", "--tenant", "works", "--domain", domain])?;
     }
     // The tests run an OpenID provider with this certificate.
-    oidc::certificate(folder)?;
+    oidc::certificate(folder, &oidc::LOCAL)?;
     let link = |tenant: &str, email: &str| -> Result<String> {
         member(&run(&["user", "reset", "--tenant", tenant, "--email", email])?, "link")
     };
@@ -89,9 +89,10 @@ fn walked(walk: &Path, folder: &Path, pictures: &Path, only: &str) -> Result<()>
     let reset = link("acme", "reset@example.com")?;
     let scim = member(&run(&["token", "scim", "--tenant", "works", "--name", "Directory"])?, "token")?;
     let (_new_server, story) = story::start(&program, folder, walk)?;
+    let (_secure_server, secure) = secure::start(&program, folder, PASSWORD)?;
     let facts = format!(
         r#"{{"password":"{PASSWORD}","invitation":"{invitation}","reset":"{reset}","scim":"{scim}","story":{story},
-            "certificate":{:?}}}"#,
+            "secure":{secure},"certificate":{:?}}}"#,
         folder.display().to_string()
     );
 

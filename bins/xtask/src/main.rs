@@ -10,6 +10,7 @@ mod outside;
 mod programs;
 mod prose;
 mod saml;
+mod secure;
 mod step_up;
 mod story;
 mod test;

@@ -10,6 +10,9 @@ use xtask::{
 
 use crate::node;
 
+/// The names of this machine.
+pub(crate) const LOCAL: [&str; 2] = ["localhost", "127.0.0.1"];
+
 /// Runs only on SQLite, because OpenID Connect does not depend on the database.
 pub(crate) fn run(folder: &Path) -> Result<()> {
     let check = node::environment(&sh::peers().join("oidc"))?;
@@ -17,7 +20,7 @@ pub(crate) fn run(folder: &Path) -> Result<()> {
     let root = sh::root().canonicalize().map_err(|error| error.to_string())?;
     let program = root.join("target/debug/gatehouse");
     let database = format!("sqlite:{}", folder.join("oidc.db").display());
-    certificate(folder)?;
+    certificate(folder, &LOCAL)?;
     let authority = folder.join("ca.pem");
     // The providers run on this machine.
     let trust = |command: &mut Command| {
@@ -43,9 +46,9 @@ pub(crate) fn run(folder: &Path) -> Result<()> {
     sh::run(&mut node)
 }
 
-/// Writes a certificate for `localhost` (`server.pem`) and its key, and the same certificate as the one to trust (`ca.pem`).
-pub(crate) fn certificate(folder: &Path) -> Result<()> {
-    let names = ["localhost".to_owned(), "127.0.0.1".to_owned()];
+/// Writes a certificate for these names (`server.pem`) and its key, and the same certificate as the one to trust (`ca.pem`).
+pub(crate) fn certificate(folder: &Path, names: &[&str]) -> Result<()> {
+    let names: Vec<_> = names.iter().map(|name| (*name).to_owned()).collect();
     let made = rcgen::generate_simple_self_signed(names).map_err(|error| error.to_string())?;
     let pem = made.cert.pem();
     for (name, text) in

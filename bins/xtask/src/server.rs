@@ -24,13 +24,16 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts the program and waits for `listening on http://…`.
+    /// Starts the program and waits for `listening on http://…` or `https://…`.
     pub fn start(command: &mut Command) -> Result<Self> {
         let start = Instant::now();
         let mut process = command.stdout(Stdio::piped()).spawn().map_err(|error| error.to_string())?;
         let output = process.stdout.take().ok_or("no standard output")?;
         let mut lines = BufReader::new(output).lines().map_while(std::result::Result::ok);
-        let address = lines.find_map(|line| line.strip_prefix("listening on http://")?.parse().ok());
+        let address = lines.find_map(|line| {
+            let (scheme, address) = line.strip_prefix("listening on ")?.split_once("://")?;
+            ["http", "https"].contains(&scheme).then(|| address.parse().ok())?
+        });
         let Some(address) = address else {
             let _ended = process.wait();
             return Err("the server ended without listening".into());

@@ -10,10 +10,11 @@ const widths = { narrow: { width: 390, height: 844 }, wide: { width: 1440, heigh
 /** The narrowest window in which pages may not scroll sideways. */
 const narrowest = { width: 360, height: 780 };
 
-export async function launch() {
+/** Starts the browser, with further arguments. */
+export async function launch(further = []) {
   return chromium.launch({
     executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-    args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"],
+    args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run", ...further],
   });
 }
 

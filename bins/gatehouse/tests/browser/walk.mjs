@@ -11,6 +11,7 @@ import { passkeys } from "./passkeys.mjs";
 import { people } from "./people.mjs";
 import { removals } from "./removals.mjs";
 import { roles } from "./roles.mjs";
+import { secure } from "./secure.mjs";
 import { sink } from "./sink.mjs";
 import { sso } from "./sso.mjs";
 import { story } from "./story.mjs";
@@ -933,6 +934,10 @@ const walks = {
 
   "use passkeys of other devices, and forget removed ones": async () => {
     await passkeys(browser, base, signIn, see, by);
+  },
+
+  "keep a session on its device, and use a passkey at a related origin": async () => {
+    await secure(facts.secure, facts.password, see);
   },
 
   "decide about the removals of a directory that removes too many users": async () => {
