@@ -26,6 +26,13 @@ pub const FIDO_NAME: &str = "mds.fidoalliance.org";
 /// The status of a model with an unreadable entry. It counts as broken, because the entry may say exactly that.
 const UNREADABLE: &str = "UNREADABLE";
 
+/// How the picture of a model begins: a data URL (RFC 2397).
+const PICTURE: &str = "data:image/png;base64,";
+/// The first bytes of a PNG file.
+const PNG: &[u8] = b"\x89PNG\r\n\x1a\n";
+/// Maximum bytes of a picture. Those of the FIDO Alliance have a few thousand.
+const MAX_PICTURE: usize = 64 * 1024;
+
 /// Statuses after which an attestation proves nothing: the keys are compromised, user verification can be bypassed,
 /// or the certification was revoked.
 const BROKEN: [&str; 5] = [
@@ -54,6 +61,8 @@ pub struct Metadata {
 pub struct AuthenticatorModel {
     /// The name of the model.
     pub description: Option<String>,
+    /// A small picture of the model, as PNG.
+    pub picture: Option<Vec<u8>>,
     /// The trusted certificates in DER. One of them has to have signed the attestation certificate, or to be it.
     pub roots: Vec<Vec<u8>>,
     /// The status because of which an attestation proves nothing.
@@ -181,6 +190,7 @@ struct Entry {
 #[serde(rename_all = "camelCase")]
 struct Statement {
     description: Option<String>,
+    icon: Option<String>,
     #[serde(default)]
     attestation_root_certificates: Vec<String>,
 }
@@ -254,10 +264,17 @@ pub(crate) fn understand(payload: &[u8]) -> Result<Metadata, MdsError> {
             make.broken.take().or_else(|| broken.into_iter().find(|said| BROKEN.contains(&said.as_str())));
         let Some(statement) = entry.metadata_statement else { continue };
         make.description = make.description.take().or(statement.description);
+        make.picture = make.picture.take().or_else(|| picture(&statement.icon?));
         let roots = statement.attestation_root_certificates;
         make.roots.extend(roots.iter().filter_map(|text| certificate(text)));
     }
     Ok(metadata)
+}
+
+/// Decodes the picture in a data URL, if it is a PNG.
+fn picture(url: &str) -> Option<Vec<u8>> {
+    let data = BASE64.decode(url.strip_prefix(PICTURE)?.as_bytes()).ok()?;
+    (data.starts_with(PNG) && data.len() <= MAX_PICTURE).then_some(data)
 }
 
 /// Decodes a certificate in base64, ignoring line breaks.

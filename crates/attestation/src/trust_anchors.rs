@@ -1,6 +1,7 @@
 //! Trust anchors from files, reloaded when they change.
 
 use std::{
+    collections::BTreeMap,
     io,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError, RwLock},
@@ -56,6 +57,8 @@ pub struct WatchedTrustAnchors {
     files: TrustFiles,
     observer: Box<dyn TrustAnchorObserver>,
     current: RwLock<Arc<Roots>>,
+    /// Pictures of models, as PNG.
+    pictures: RwLock<BTreeMap<Aaguid, Arc<[u8]>>>,
     seen: Mutex<LastRead>,
 }
 
@@ -83,7 +86,13 @@ struct RefusedFiles {
 impl WatchedTrustAnchors {
     /// Loads the files.
     pub fn new(files: TrustFiles, observer: Box<dyn TrustAnchorObserver>, now: Timestamp) -> Self {
-        let anchors = Self { files, observer, current: RwLock::default(), seen: Mutex::default() };
+        let anchors = Self {
+            files,
+            observer,
+            current: RwLock::default(),
+            pictures: RwLock::default(),
+            seen: Mutex::default(),
+        };
         anchors.refresh(now);
         anchors
     }
@@ -98,6 +107,10 @@ impl WatchedTrustAnchors {
                 if !self.files.is_empty() {
                     self.observer.loaded(&loaded);
                 }
+                let models = loaded.metadata.iter().flat_map(|metadata| &metadata.makes);
+                let pictures =
+                    models.filter_map(|(aaguid, model)| Some((*aaguid, model.picture.as_deref()?.into())));
+                *self.pictures.write().unwrap_or_else(PoisonError::into_inner) = pictures.collect();
                 let edition = loaded.metadata.map(|metadata| (metadata.number, metadata.next_update));
                 *seen = LastRead { digest, edition, ..LastRead::default() };
                 *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(loaded.roots);
@@ -135,6 +148,11 @@ impl WatchedTrustAnchors {
     /// Returns the trusted certificates of this model in DER.
     pub fn roots(&self, aaguid: Aaguid) -> Vec<Vec<u8>> {
         self.current().of(aaguid).map(<[u8]>::to_vec).collect()
+    }
+
+    /// Returns the picture of this model in the metadata, as PNG.
+    pub fn picture(&self, aaguid: Aaguid) -> Option<Arc<[u8]>> {
+        self.pictures.read().unwrap_or_else(PoisonError::into_inner).get(&aaguid).cloned()
     }
 
     fn current(&self) -> Arc<Roots> {

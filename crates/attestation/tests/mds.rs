@@ -38,6 +38,11 @@ fn in_base64(pem: &str) -> String {
     pem.lines().filter(|line| !line.starts_with("--")).collect::<Vec<_>>().join("\n")
 }
 
+/// Returns a picture as the metadata contains it.
+fn in_picture(png: &[u8]) -> String {
+    format!("data:image/png;base64,{}", data_encoding::BASE64.encode(png))
+}
+
 fn document(entries: &Value) -> Value {
     json!({ "legalHeader": "…", "no": 12, "nextUpdate": "2026-12-01", "entries": entries })
 }
@@ -53,6 +58,8 @@ fn fuzz_time() -> Duration {
 fn signed_entries_are_read_and_unknown_ones_are_skipped() {
     let authority = Authority::new(NAME).unwrap();
     let root = in_base64(authority.root());
+    let png = in_picture(b"\x89PNG\r\n\x1a\n picture");
+    let pictures = ["data:…", &png, "data:image/svg+xml;base64,PHN2Zy8+", "data:image/png;base64,PHN2Zy8+"];
     let entry = |first: u8, statuses: &[&str]| {
         let reports: Vec<_> = statuses
             .iter()
@@ -61,7 +68,7 @@ fn signed_entries_are_read_and_unknown_ones_are_skipped() {
         json!({
             "aaguid": aaguid(first).to_string(),
             "metadataStatement": {
-                "description": "A key", "icon": "data:…", "schema": 4,
+                "description": "A key", "icon": pictures[usize::from(first)], "schema": 4,
                 "attestationRootCertificates": [root, "nonsense"],
             },
             "statusReports": reports,
@@ -89,6 +96,8 @@ fn signed_entries_are_read_and_unknown_ones_are_skipped() {
     );
     assert_eq!(metadata.makes[&aaguid(1)].roots.len(), 1);
     assert_eq!(metadata.makes[&aaguid(2)].broken.as_deref(), Some("REVOKED"));
+    let has_picture = |first: u8| metadata.makes[&aaguid(first)].picture.is_some();
+    assert_eq!((1..=4).map(has_picture).collect::<Vec<_>>(), [true, false, false, false], "only PNG");
     assert!(!metadata.is_overdue(now()));
     assert!(metadata.is_overdue("2026-12-02T00:00:00.000Z".parse().unwrap()));
 

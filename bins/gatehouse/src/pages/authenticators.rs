@@ -10,8 +10,8 @@ use attestation::{
 use kernel::Ctx;
 use store::Tx;
 
-use super::{frame::Administrator, frame::PageFrame, frame::draw};
-use crate::api::{Answer, Call, impact_of};
+use super::{frame::Administrator, frame::PageFrame, frame::draw, pictures};
+use crate::api::{Answer, Call, Site, impact_of};
 use gate::{
     permissions::{InPerson, ManagePolicies},
     shape::AreaProblem,
@@ -46,6 +46,8 @@ struct GroupRow {
 
 struct ModelRow {
     aaguid: Aaguid,
+    /// The URL of its picture.
+    picture: String,
     name: &'static str,
     vendor: &'static str,
     group: &'static str,
@@ -69,7 +71,7 @@ async fn drawn(call: &Call<InPerson<ManagePolicies>>) -> Answer {
     let impact = impact_of(call, &policy).await?;
     let shell =
         Administrator::load(call).await?.shell(&call.site, "Authenticators", "authenticators.js", PATH);
-    let models = model_rows(&policy, &impact);
+    let models = model_rows(&call.site, &policy, &impact);
     let group = |group: Group| GroupRow {
         name: group.as_str(),
         what: group_label(group),
@@ -100,7 +102,7 @@ fn group_label(group: Group) -> &'static str {
 }
 
 /// Lists models: unknown ones that are enrolled or allowed first, then the catalog, with enrolled models first.
-fn model_rows(policy: &Policy, impact: &Impact) -> Vec<ModelRow> {
+fn model_rows(site: &Site, policy: &Policy, impact: &Impact) -> Vec<ModelRow> {
     let counts = |aaguid: Aaguid| {
         let model = impact.models.iter().find(|model| model.aaguid == aaguid);
         model.map_or((0, 0), |model| (model.enrolled, model.refused))
@@ -109,6 +111,7 @@ fn model_rows(policy: &Policy, impact: &Impact) -> Vec<ModelRow> {
         let (enrolled, refused) = counts(aaguid);
         ModelRow {
             aaguid,
+            picture: pictures::of_model(site, aaguid, "passkey"),
             name: known.map_or("Unknown model", |known| known.name),
             vendor: known.map_or("", |known| known.vendor),
             group: known.map_or("", |known| known.group.as_str()),

@@ -14,6 +14,7 @@ mod network;
 pub(crate) mod next;
 mod overview;
 mod people;
+mod pictures;
 mod refusal;
 mod related_origins;
 mod roles;
@@ -42,7 +43,7 @@ pub(crate) use self::{
 };
 
 /// Public pages, for the table of operations.
-pub(crate) const OPEN: [&str; 8] = [
+pub(crate) const OPEN: [&str; 9] = [
     "/",
     setup::PATH,
     developers::PATHS[0],
@@ -50,6 +51,7 @@ pub(crate) const OPEN: [&str; 8] = [
     developers::PATHS[2],
     "/assets/{version}/{file}",
     related_origins::PATH,
+    pictures::PATH,
     "/auth/login",
 ];
 /// Pages that require a session.
@@ -77,6 +79,7 @@ pub(crate) fn routes(config: &mut ServiceConfig) {
         .service(developers::schema_page)
         .service(assets::asset)
         .service(related_origins::related_origins)
+        .service(pictures::picture)
         .service(login::login)
         .service(setup::setup)
         .service(enrol::enrol)

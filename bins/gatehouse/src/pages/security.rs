@@ -9,8 +9,8 @@ use sessions::{Session, SessionId, ip_prefix};
 use store::Tx;
 use tokens::{Pat, PatStore, Scope, pat::Limits};
 
-use super::{frame::PageFrame, frame::SignedInUser, frame::draw, times::PageTime};
-use crate::api::{Answer, Call, known_as};
+use super::{frame::PageFrame, frame::SignedInUser, frame::draw, pictures, times::PageTime};
+use crate::api::{Answer, Call, Site, known_as};
 use gate::{access::lifetime, errors::Problem, permissions::OwnAccount, shape::AreaProblem};
 
 pub(crate) const PATH: &str = "/account/security";
@@ -69,6 +69,8 @@ pub(super) struct FactorRow {
     pub(super) id: String,
     pub(super) name: String,
     pub(super) is_passkey: bool,
+    /// The URL of a picture of its model, or of its kind.
+    pub(super) picture: String,
     /// Name of the authenticator model, if known.
     pub(super) make: Option<&'static str>,
     /// How the model is attested; empty for authenticator apps.
@@ -159,7 +161,7 @@ async fn drawn(call: &Call<OwnAccount>) -> Answer {
             "At least {} characters. A few random words are fine.",
             credentials::password_min(policy.mfa.required)
         ),
-        factors: FactorRow::all(&found.factors, &policy.mfa),
+        factors: FactorRow::all(&call.site, &found.factors, &policy.mfa),
         mfa: Mfa {
             required: policy.mfa.required,
             takes_passkeys: policy.mfa.accepts(FactorKind::Webauthn),
@@ -179,15 +181,17 @@ async fn drawn(call: &Call<OwnAccount>) -> Answer {
 
 impl FactorRow {
     /// Returns the verified factors.
-    pub(super) fn all(factors: &[Factor], mfa: &MfaPolicy) -> Vec<Self> {
-        factors.iter().filter(|factor| factor.is_verified()).map(|factor| Self::of(factor, mfa)).collect()
+    pub(super) fn all(site: &Site, factors: &[Factor], mfa: &MfaPolicy) -> Vec<Self> {
+        let verified = factors.iter().filter(|factor| factor.is_verified());
+        verified.map(|factor| Self::of(site, factor, mfa)).collect()
     }
 
-    fn of(factor: &Factor, mfa: &MfaPolicy) -> Self {
+    fn of(site: &Site, factor: &Factor, mfa: &MfaPolicy) -> Self {
         Self {
             id: factor.id.to_string(),
             name: factor.name.clone(),
             is_passkey: factor.kind() == FactorKind::Webauthn,
+            picture: pictures::of_factor(site, factor),
             make: factor.passkey().and_then(known_as),
             trust: factor.passkey().map_or("", |passkey| passkey.trust.as_str()),
             synced: factor.passkey().is_some_and(credentials::Passkey::backup_eligible),

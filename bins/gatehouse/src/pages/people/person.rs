@@ -176,7 +176,7 @@ pub(super) async fn draw_person(call: &Call<InPerson<ReadUsers>>, id: &str, path
         from_directory: person.source == Source::Scim,
         created: person.created_at.into(),
         has_password: found.has_password,
-        factors: FactorRow::all(&found.factors, &policy.mfa),
+        factors: FactorRow::all(&call.site, &found.factors, &policy.mfa),
         unused_codes: found.unused_codes,
         connections,
         sessions: found.sessions.iter().map(|session| SessionRow::of(session, &own.id)).collect(),

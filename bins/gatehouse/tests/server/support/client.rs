@@ -81,7 +81,9 @@ impl Caller {
         let request = request.body(body.to_owned()).expect("a well-formed request");
         let config = self.agent.configure_request(request).allow_non_standard_methods(true);
         let mut response = self.agent.run(config.build()).expect("an answer");
-        let text = response.body_mut().read_to_string().expect("a body");
+        let body = response.body_mut().read_to_vec().expect("a body");
+        // Pictures are not text.
+        let text = String::from_utf8_lossy(&body).into_owned();
         Answer { status: response.status().as_u16(), headers: response.headers().clone(), text }
     }
 }

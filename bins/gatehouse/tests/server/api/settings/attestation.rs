@@ -267,6 +267,31 @@ fn repeated_refusals_do_not_flood_the_audit_log() {
     });
 }
 
+/// The picture of the models in the metadata.
+const PICTURE: &[u8] = b"\x89PNG\r\n\x1a\npicture";
+
+#[test]
+fn pages_show_the_picture_of_a_model_or_a_symbol() {
+    let maker = Rc::new(Maker::new());
+    let (_folder, settings) = proofs(&maker, &maker, &maker);
+    let settings: Vec<_> = settings.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let server = &Server::start(Kind::Sqlite, &settings);
+    let picture = server.anonymous().get(&format!("/authenticators/{WINDOWS}"));
+    assert_eq!((picture.status, picture.header("content-type")), (200, "image/png"));
+    assert!(picture.header("content-security-policy").starts_with("default-src 'none';"));
+    for unknown in [FIPS, "nonsense", "fa2b99dc-9e39-4257-8f92-4a30d23c4118"] {
+        assert_eq!(server.anonymous().get(&format!("/authenticators/{unknown}")).status, 404, "{unknown}");
+    }
+    let tenant = server.tenant("acme");
+    let (_, admin) = server.signed_in(&tenant, "ada@example.com", Role::Admin);
+    assert_eq!(enrol(&admin, &mut key(WINDOWS)).status, 200);
+    let page = admin.get("/account/security").text;
+    assert!(page.contains(&format!("src=\"/authenticators/{WINDOWS}\"")), "{page}");
+    let models = admin.get("/settings/authenticators").text;
+    assert!(models.contains(&format!("src=\"/authenticators/{HARDWARE}\"")));
+    assert!(models.contains("/security-key.svg") && models.contains("/synced.svg"));
+}
+
 /// Returns trust anchors: a folder with root certificates, and metadata in which the model `revoked` is revoked.
 fn proofs(any: &Maker, fips: &Maker, revoked: &Maker) -> (tempfile::TempDir, Vec<(&'static str, String)>) {
     let folder = tempfile::tempdir().unwrap();
@@ -281,7 +306,10 @@ fn proofs(any: &Maker, fips: &Maker, revoked: &Maker) -> (tempfile::TempDir, Vec
     let entry = |aaguid: &str, status: &str| {
         json!({
             "aaguid": aaguid,
-            "metadataStatement": { "attestationRootCertificates": [certificate] },
+            "metadataStatement": {
+                "attestationRootCertificates": [certificate],
+                "icon": format!("data:image/png;base64,{}", BASE64.encode(PICTURE)),
+            },
             "statusReports": [{ "status": "FIDO_CERTIFIED" }, { "status": status }],
         })
     };
