@@ -78,6 +78,11 @@ impl<T> Audited<T> {
         Self { value, events }
     }
 
+    /// Returns the value, to complete it.
+    pub fn value_mut(&mut self) -> &mut T {
+        &mut self.value
+    }
+
     /// Returns the value and its events.
     pub fn into_parts(self) -> (T, Vec<Event>) {
         (self.value, self.events)

@@ -48,8 +48,8 @@ pub use impact::{AffectedUser, PolicyEffect, SignInImpact, SignInImpactCounter, 
 pub use lockout::{PasskeyUse, SignInMeans};
 pub use memory::MemoryCredentials;
 pub use passkey::{
-    Assertion, Attestation, Passkey, Passkeys, PendingAssertion, PendingRegistration, VerifiedAssertion,
-    user_handle, user_of_handle,
+    Assertion, Attestation, Creation, Passkey, Passkeys, PendingAssertion, PendingRegistration,
+    VerifiedAssertion, user_handle, user_of_handle,
 };
 pub use password::{PasswordContext, check_new_password, password_min};
 pub use password_hash::{Cost, PasswordError, Passwords, Salt, StoredPassword, Verdict};

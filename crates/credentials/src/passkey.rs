@@ -17,7 +17,8 @@ use webauthn_rs_core::{
 };
 
 use crate::trust_anchors::{
-    Aaguid, MAX_CHAIN, Trust, TrustAnchors, aaguid, chain, is_not_understood, trust, without_attestation,
+    Aaguid, MAX_CHAIN, Trust, TrustAnchors, aaguid, chain, is_not_understood, trust, with_presence,
+    without_attestation,
 };
 
 /// The time that a user has to answer.
@@ -30,6 +31,16 @@ pub enum Attestation {
     None,
     /// The attestation as the authenticator creates it.
     Direct,
+}
+
+/// How the browser created a passkey.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Creation {
+    /// After it asked the user.
+    Asked,
+    /// Perhaps without asking, because the user has just signed in: conditional create (WebAuthn Level 3, section 5.1.3).
+    /// An attestation counts as absent.
+    Conditional,
 }
 
 /// An enrolled passkey.
@@ -178,12 +189,19 @@ impl Passkeys {
         &self,
         pending: &PendingRegistration,
         credential: &Value,
+        creation: Creation,
         makers: &dyn TrustAnchors,
         now: Timestamp,
     ) -> Result<Passkey, CeremonyError> {
         let malformed = |error: &dyn std::fmt::Display| CeremonyError::Malformed(error.to_string());
         let mut answer =
             RegisterPublicKeyCredential::deserialize(credential).map_err(|error| malformed(&error))?;
+        if creation == Creation::Conditional {
+            // The library requires the flag for user presence of every registration.
+            let present = with_presence(&answer.response.attestation_object);
+            answer.response.attestation_object =
+                present.ok_or_else(|| malformed(&"no authenticator data"))?;
+        }
         let object = &answer.response.attestation_object;
         let aaguid = aaguid(object).ok_or_else(|| malformed(&"no authenticator data"))?;
         let chain = chain(object);

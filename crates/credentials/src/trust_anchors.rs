@@ -80,11 +80,26 @@ pub(crate) fn aaguid(attestation_object: &[u8]) -> Option<Aaguid> {
     data.acd.map(|data| Aaguid(data.aaguid))
 }
 
+/// The place of the flags in authenticator data (WebAuthn Level 3, section 6.1).
+const FLAGS: usize = 32;
+/// The flag that says that the user was present.
+const USER_PRESENT: u8 = 1;
+
 /// Replaces the attestation statement with the format `none`.
 pub(crate) fn without_attestation(attestation_object: &[u8]) -> Option<Vec<u8>> {
     let Cbor::Map(mut members) = serde_cbor_2::from_slice(attestation_object).ok()? else { return None };
     members.insert(Cbor::Text("fmt".into()), Cbor::Text("none".into()));
     members.insert(Cbor::Text("attStmt".into()), Cbor::Map([].into()));
+    serde_cbor_2::to_vec(&Cbor::Map(members)).ok()
+}
+
+/// Replaces the attestation statement with the format `none`, and sets the flag for user presence. Without an attestation,
+/// nothing signs the flags.
+pub(crate) fn with_presence(attestation_object: &[u8]) -> Option<Vec<u8>> {
+    let plain = without_attestation(attestation_object)?;
+    let Cbor::Map(mut members) = serde_cbor_2::from_slice(&plain).ok()? else { return None };
+    let Cbor::Bytes(data) = members.get_mut(&Cbor::Text("authData".into()))? else { return None };
+    *data.get_mut(FLAGS)? |= USER_PRESENT;
     serde_cbor_2::to_vec(&Cbor::Map(members)).ok()
 }
 

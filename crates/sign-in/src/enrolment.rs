@@ -176,6 +176,18 @@ pub struct Enrolled {
     pub renewed: Option<Box<StartedSession>>,
 }
 
+/// Accepts a passkey that the browser created without asking the user. The session gains nothing by it.
+///
+/// # Errors
+/// [`Error::FactorInvalid`] if it would be the user's only factor: the user, who does not know of it, could no longer sign in
+/// with the password in another browser.
+pub fn finish_conditional(finishing: &Finishing, factor: &Factor) -> Result<Enrolled, Error> {
+    if finishing.others.is_empty() || finishing.enrolling.owes() {
+        return Err(Error::FactorInvalid);
+    }
+    Ok(Enrolled { events: vec![enrolled(&finishing.enrolling.session, factor)], renewed: None })
+}
+
 /// Accepts the factor that the user has proved. A session that owed a factor is complete from now on.
 pub async fn finish<S: Storage>(
     ctx: &Ctx,
@@ -219,7 +231,8 @@ pub async fn finish<S: Storage>(
     events.push(enrolled(&session, factor));
     let Account { person, policy } = account;
     let absolute_days = policy.session.absolute_days;
-    let started = || Box::new(StartedSession { session, person, absolute_days, notice: None });
+    let started =
+        || Box::new(StartedSession { session, person, absolute_days, notice: None, passkey_offer: None });
     Ok(Enrolled { events, renewed: is_new.then(started) })
 }
 

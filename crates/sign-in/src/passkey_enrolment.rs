@@ -1,8 +1,8 @@
 //! Enrolment of a passkey: from the options for the authenticator to the verified credential.
 
 use credentials::{
-    Attestation, CeremonyError, Factor, FactorData, FactorId, FactorKind, Passkey, PendingRegistration,
-    TicketKind, TicketStore, TrustAnchors, default_name, user_handle,
+    Attestation, CeremonyError, Creation, Factor, FactorData, FactorId, FactorKind, Passkey,
+    PendingRegistration, TicketKind, TicketStore, TrustAnchors, default_name, user_handle,
 };
 use kernel::{Ctx, TenantId};
 use serde::{Deserialize, Serialize};
@@ -10,9 +10,11 @@ use serde_json::Value;
 use sessions::{Session, SessionId};
 
 use crate::{
-    enrolment::{Enrolling, EnrolmentGround},
+    account::lock_account,
+    enrolment::{Enrolling, EnrolmentGround, check_room},
     error::Error,
     factor::Verifiers,
+    store::Storage,
     ticket::{self, TicketText},
 };
 
@@ -55,12 +57,37 @@ pub async fn begin<S: TicketStore>(
     Ok(BegunRegistration { ticket, options })
 }
 
+/// Offers a passkey to a user who has just signed in with a code of an authenticator app: the browser may create one without
+/// asking. `None` if the user has a passkey already, or the tenant does not accept passkeys.
+///
+/// The offer is for the person who signed in. A session cookie alone never gets one.
+///
+/// # Errors
+/// If storage fails.
+pub async fn offer<S: Storage>(
+    ctx: &Ctx,
+    store: &mut S,
+    verifiers: &Verifiers<'_>,
+    session: &Session,
+) -> Result<Option<BegunRegistration>, Error> {
+    let account = lock_account(store, &session.user).await?;
+    let factors = store.factors(&session.user).await?;
+    let has_passkey = factors.iter().any(|factor| factor.kind() == FactorKind::Webauthn);
+    if has_passkey || !account.policy.mfa.accepts(FactorKind::Webauthn) || check_room(&factors).is_err() {
+        return Ok(None);
+    }
+    let enrolling = Enrolling { account, session: session.clone(), standing_today: session.standing };
+    let ground = EnrolmentGround::Proved;
+    begin(ctx, store, verifiers, &enrolling, &factors, ground, Attestation::None).await.map(Some)
+}
+
 /// The authenticator's response to a registration.
 #[derive(Debug, Clone)]
 pub struct RegistrationAnswer {
     ticket: [u8; 32],
     credential: Value,
     name: String,
+    creation: Creation,
 }
 
 impl RegistrationAnswer {
@@ -70,6 +97,7 @@ impl RegistrationAnswer {
         ticket: &str,
         credential: Value,
         name: Option<&str>,
+        creation: Creation,
     ) -> Result<Self, Error> {
         let name = match name {
             None => default_name(FactorKind::Webauthn).to_owned(),
@@ -81,7 +109,7 @@ impl RegistrationAnswer {
         if of != *tenant {
             return Err(Error::TicketInvalid);
         }
-        Ok(Self { ticket, credential, name })
+        Ok(Self { ticket, credential, name, creation })
     }
 }
 
@@ -109,15 +137,16 @@ pub async fn verify<S: TicketStore>(
     session: &Session,
     answer: RegistrationAnswer,
 ) -> Result<RegisteredPasskey, Error> {
-    let RegistrationAnswer { ticket, credential, name } = answer;
+    let RegistrationAnswer { ticket, credential, name, creation } = answer;
     let kept = ticket::find(store, &ticket, TicketKind::PasskeyEnrolment, ctx.now).await?;
     let pending: Pending = serde_json::from_value(kept.state).map_err(Error::internal)?;
     if pending.session != session.id {
         return Err(Error::TicketInvalid);
     }
     ticket::take(store, &ticket).await?;
+    let passkeys = verifiers.passkeys()?;
     let registered =
-        verifiers.passkeys()?.finish_registration(&pending.registration, &credential, makers, ctx.now);
+        passkeys.finish_registration(&pending.registration, &credential, creation, makers, ctx.now);
     let passkey = registered.map_err(refused)?;
     let factor = Factor {
         id: FactorId::new(&*ctx.env),

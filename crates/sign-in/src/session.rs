@@ -12,6 +12,7 @@ use crate::{
     error::Error,
     events,
     outcome::Outcome,
+    passkey_enrolment::BegunRegistration,
     provider_session::ProviderSession,
     state::State,
     store::Storage,
@@ -28,6 +29,8 @@ pub struct StartedSession {
     pub absolute_days: i64,
     /// The notice to show to the user: `PASSWORD_RESET` or `FACTORS_RESET`.
     pub notice: Option<String>,
+    /// The registration of a passkey that the browser may create without asking. See [`offer`](crate::passkey_enrolment::offer).
+    pub passkey_offer: Option<BegunRegistration>,
 }
 
 /// Returns the standing of a session in this state.
@@ -65,7 +68,7 @@ pub(crate) async fn start<S: Storage>(
     }
     let Account { person, policy } = account;
     let absolute_days = policy.session.absolute_days;
-    let started = Box::new(StartedSession { session, person, absolute_days, notice });
+    let started = Box::new(StartedSession { session, person, absolute_days, notice, passkey_offer: None });
     if state.is_complete() {
         return Ok(Audited::of_changes(Outcome::SignedIn(started), events));
     }

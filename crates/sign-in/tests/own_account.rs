@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use credentials::{
-    Attestation, Factor, FactorKind, FactorStore, Passkeys, PatPolicy, SignInMode, SignInPolicy, SignInStore,
+    Attestation, Creation, Factor, FactorKind, FactorStore, Passkeys, PatPolicy, SignInMode, SignInPolicy,
+    SignInStore,
 };
 use directory::{NewPerson, Role};
 use kernel::{Actor, Ctx, Env, ManualEnv, TenantId};
@@ -137,12 +138,15 @@ async fn registration_of_a_passkey_belongs_to_its_session_and_counts_once() {
     );
     let begun = begun.await.unwrap();
     assert_eq!(begun.options["user"]["name"], "ada@example.com");
-    let answer =
-        || RegistrationAnswer::new(&ctx.tenant, &begun.ticket.0, json!({ "id": "x" }), None).unwrap();
+    let answer = || {
+        RegistrationAnswer::new(&ctx.tenant, &begun.ticket.0, json!({ "id": "x" }), None, Creation::Asked)
+            .unwrap()
+    };
     let foreign = TenantId::new(&*ctx.env);
-    let refused = RegistrationAnswer::new(&foreign, &begun.ticket.0, json!({}), None);
+    let refused = RegistrationAnswer::new(&foreign, &begun.ticket.0, json!({}), None, Creation::Asked);
     assert!(matches!(refused, Err(Error::TicketInvalid)));
-    let refused = RegistrationAnswer::new(&ctx.tenant, &begun.ticket.0, json!({}), Some("\n"));
+    let refused =
+        RegistrationAnswer::new(&ctx.tenant, &begun.ticket.0, json!({}), Some("\n"), Creation::Asked);
     assert!(matches!(refused, Err(Error::Malformed(_))));
 
     let makers = NoTrustAnchors;

@@ -3,6 +3,7 @@
 import { call } from "./api.js";
 import { offerProviders, signInElsewhere } from "./login-sso.js";
 import { $, $$, during, onAct, onSend, refuse } from "./page.js";
+import * as passkeyOffer from "./passkey-offer.js";
 import { signalUnknown } from "./passkey-signals.js";
 import * as passkeys from "./passkeys.js";
 
@@ -39,6 +40,7 @@ function follow(answer) {
   for (const form of $$("form", gate)) form.reset();
   switch (answer.status) {
     case "SIGNED_IN":
+      if (answer.passkeyOffer) passkeyOffer.keep(answer.passkeyOffer);
       if (!answer.notice) return go(place);
       $("[data-go]").href = place;
       $("[data-notice]").textContent = notices[answer.notice] ?? answer.notice;
@@ -122,7 +124,9 @@ for (const factor of ["TOTP", "RECOVERY_CODE"]) {
   onSend(factor, async (fields, form) => {
     const code = fields.get("code").trim();
     form.reset();
-    await step("/api/auth/sign-in/verify", { factor, code: factor === "TOTP" ? code.replaceAll(" ", "") : code });
+    const isApp = factor === "TOTP";
+    const offered = isApp && await passkeyOffer.isPossible() ? "?offerPasskey=true" : "";
+    await step(`/api/auth/sign-in/verify${offered}`, { factor, code: isApp ? code.replaceAll(" ", "") : code });
   });
 }
 

@@ -40,14 +40,15 @@ async function asking(work) {
   }
 }
 
-/** Creates a passkey with the server's options. */
-export const create = (options) => asking(() => navigator.credentials.create({
+/** Creates a passkey with the server's options; `more` may contain `mediation`. */
+export const create = (options, more = {}) => asking(() => navigator.credentials.create({
   publicKey: {
     ...options,
     challenge: bytes(options.challenge),
     user: { ...options.user, id: bytes(options.user.id) },
     excludeCredentials: listed(options.excludeCredentials),
   },
+  ...more,
 }));
 
 /** Requests an assertion of a passkey; `more` may contain `mediation` and `signal`. */

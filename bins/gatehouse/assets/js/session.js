@@ -94,6 +94,13 @@ export function keepAlive() {
   beat();
 }
 
+// A sign-in has offered a passkey. Browsers that store nothing throw here.
+try {
+  if (sessionStorage.getItem("gatehouse.passkeyOffer")) import("./passkey-offer.js").then(({ accept }) => accept()).catch(() => {});
+} catch {
+  // There is no offer.
+}
+
 onAct("sign-out", async () => {
   const { logoutUrl } = await mine("POST", "/api/auth/sign-out");
   discardUnsaved();

@@ -1,6 +1,6 @@
 // Passkeys of other devices, and what password managers learn of removed passkeys (WebAuthn's Signal API).
 import assert from "node:assert/strict";
-import { authenticator, signOut, somebody } from "./eyes.mjs";
+import { authenticator, code, signOut, somebody } from "./eyes.mjs";
 
 /** Waits until the authenticator has this number of passkeys. */
 async function has(device, number) {
@@ -69,5 +69,37 @@ export async function passkeys(browser, base, signIn, see, by) {
   await by(page, "Sign in with a passkey").click();
   await page.getByText("That code is incorrect or has expired, or the passkey was not accepted.").waitFor();
   await has(device, 0);
+
+  // After a sign-in with a code the browser may create a passkey without asking. Chromium's virtual authenticator never does, so
+  // here it is asked.
+  await signIn(page, "gwen@example.com", undefined, "/auth/login?next=/account/security");
+  await page.waitForURL(security);
+  await by(page, "Add authenticator app").click();
+  await page.locator("#enrol-app svg").waitFor();
+  const secret = await page.locator("[data-secret]").textContent();
+  await page.getByLabel("Code", { exact: true }).fill(code(secret));
+  await by(page, "Verify and add").click();
+  await by(page, "I saved the codes").click();
+  await page.addInitScript(() => {
+    const create = navigator.credentials.create.bind(navigator.credentials);
+    navigator.credentials.create = ({ mediation, ...options }) => {
+      sessionStorage.setItem("mediation", mediation);
+      return create(options);
+    };
+    PublicKeyCredential.getClientCapabilities = async () => ({ conditionalCreate: true });
+  });
+  await signOut(page);
+  await signIn(page, "gwen@example.com", undefined, "/auth/login?next=/account/security");
+  await page.getByLabel("Code", { exact: true }).fill(code(secret, 1));
+  await by(page, "Continue").click();
+  await page.getByText("Your password manager saved a passkey for your next sign-in.").waitFor();
+  assert.equal(await page.evaluate(() => sessionStorage.getItem("mediation")), "conditional");
+  await has(device, 1);
+  await page.reload();
+  await page.getByText("Passkey", { exact: true }).waitFor();
+  await see(page, "passkey-saved");
+  await signOut(page);
+  await by(page, "Sign in with a passkey").click();
+  await page.waitForURL((url) => url.pathname !== "/auth/login");
   assert.deepEqual(complaints, []);
 }

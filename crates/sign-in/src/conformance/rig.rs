@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use audit::{Audited, Event, events::users::UserUpdated};
 use credentials::{
-    Aaguid, Attestation, Factor, FactorData, FactorId, FactorStore, Passkeys, SignInStore, TicketKind,
-    TicketStore, TrustAnchors,
+    Aaguid, Attestation, Creation, Factor, FactorData, FactorId, FactorStore, Passkeys, SignInStore,
+    TicketKind, TicketStore, TrustAnchors,
 };
 use directory::{LinkKind, NewPerson, PeopleStore, Person, Role};
 use kernel::{Actor, Ctx, Env, ManualEnv, Secret, TenantId, UserId};
@@ -469,8 +469,10 @@ impl<B: Bench> Rig<B> {
         let (options, pending) =
             self.passkeys.begin_registration(&handle, "ada", "Ada", &[], Attestation::None).unwrap();
         let made = authenticator.create(&options);
-        let passkey =
-            self.passkeys.finish_registration(&pending, &made, &NoTrustAnchors, self.env.now()).unwrap();
+        let passkey = self
+            .passkeys
+            .finish_registration(&pending, &made, Creation::Asked, &NoTrustAnchors, self.env.now())
+            .unwrap();
         let observed = self.enrol(back, steps_up, FactorData::Passkey(Box::new(passkey))).await?;
         if observed == Observed::Done {
             self.authenticator = Some(authenticator);

@@ -4,7 +4,8 @@ use actix_web::HttpResponse;
 use kernel::{Email, Env, TenantId};
 use serde::Serialize;
 use serde_json::Value;
-use sign_in::{Device, FactorName, Outcome, StartedSession};
+use sessions::Session;
+use sign_in::{Device, FactorName, Outcome, StartedSession, passkey_enrolment::BegunRegistration};
 use utoipa::ToSchema;
 
 use super::device_session;
@@ -38,6 +39,27 @@ pub(crate) struct SignInAnswer {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub(crate) notice: Option<String>,
+    /// A registration that the browser may complete without asking the user. Send the credential with `conditional`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) passkey_offer: Option<PasskeySetup>,
+}
+
+/// Options for enrolling a passkey.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct PasskeySetup {
+    /// Send it with the answer.
+    challenge_id: String,
+    /// PublicKeyCredentialCreationOptionsJSON.
+    #[schema(value_type = Object)]
+    webauthn: Value,
+}
+
+impl PasskeySetup {
+    pub(crate) fn of(begun: &BegunRegistration) -> Self {
+        Self { challenge_id: begun.ticket.0.clone(), webauthn: begun.options.clone() }
+    }
 }
 
 /// A tenant to choose from.
@@ -63,7 +85,10 @@ impl SignInAnswer {
         };
         let mut answer = Self { status, ticket, ..Self::default() };
         match outcome {
-            Outcome::SignedIn(started) => answer.notice.clone_from(&started.notice),
+            Outcome::SignedIn(started) => {
+                answer.notice.clone_from(&started.notice);
+                answer.passkey_offer = started.passkey_offer.as_ref().map(PasskeySetup::of);
+            }
             Outcome::FactorOwed { factors, webauthn, .. } => {
                 answer.factors = Some(factors.iter().map(|name| FactorName::as_str(*name)).collect());
                 answer.webauthn.clone_from(webauthn);
@@ -82,10 +107,28 @@ pub(crate) async fn respond_to(
     tenant: &TenantId,
     outcome: Outcome,
 ) -> Answer {
-    if let Some(started) = outcome.session() {
-        visitor.end_previous(started).await;
+    let mut begun = None;
+    if let Outcome::SignedIn(started) | Outcome::EnrolmentOwed { started, .. } = &outcome {
+        visitor.end_previous(&started.session.id).await;
+        begun = Some(started.session.clone());
     }
-    respond(site, visitor.env(), tenant, outcome)
+    let mut response = respond(site, visitor.env(), tenant, outcome)?;
+    if let Some(session) = begun {
+        offer_binding(site, visitor.env(), tenant, &session, &mut response)?;
+    }
+    Ok(response)
+}
+
+/// Asks the browser to bind a session to a key, if its sign-in is complete. Only for responses to somebody who has just proved
+/// to be the user: the challenge permits binding the session.
+pub(crate) fn offer_binding(
+    site: &Site,
+    env: &dyn Env,
+    tenant: &TenantId,
+    session: &Session,
+    response: &mut HttpResponse,
+) -> Result<(), Problem> {
+    device_bound::offer(&site.pipeline, response, (tenant, session), device_session::PATH, env.now())
 }
 
 /// Builds the response without cookies, for steps that keep the visitor's own session.
@@ -97,7 +140,7 @@ pub(crate) fn respond(site: &Site, env: &dyn Env, tenant: &TenantId, outcome: Ou
     Ok(response)
 }
 
-/// Adds the cookies of a session to a response, and asks the browser to bind it to a key.
+/// Adds the cookies of a session to a response.
 pub(crate) fn set_cookies(
     site: &Site,
     env: &dyn Env,
@@ -110,7 +153,5 @@ pub(crate) fn set_cookies(
         email: started.person.email.as_ref().map(Email::as_str),
         name: started.person.display_name.as_deref(),
     };
-    let session = &started.session;
-    cookies::set(&site.pipeline, env, response, session, started.absolute_days, &about)?;
-    device_bound::offer(&site.pipeline, response, (tenant, session), device_session::PATH, env.now())
+    cookies::set(&site.pipeline, env, response, &started.session, started.absolute_days, &about)
 }

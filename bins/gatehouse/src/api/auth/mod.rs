@@ -18,7 +18,7 @@ mod verify;
 use utoipa_actix_web::service_config::ServiceConfig;
 
 pub(crate) use self::{
-    answer::{device_of, set_cookies},
+    answer::{PasskeySetup, device_of, offer_binding, set_cookies},
     area::{Auth, NAME},
     resume::set_ticket_cookie,
     sign_out::Revoked,

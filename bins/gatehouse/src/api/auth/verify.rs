@@ -1,15 +1,18 @@
 //! `POST /api/auth/sign-in/verify` and `…/continue`: the second factor.
 
-use actix_web::{post, web};
+use actix_web::{HttpRequest, post, web};
+use attestation::{AttestationPolicyStore, Mode};
 use kernel::Ctx;
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use sign_in::{Attempt, Device, Error, FactorAnswer, FactorName, SecondFactor, ticket};
+use sign_in::{
+    Attempt, Device, Error, FactorAnswer, FactorName, Outcome, SecondFactor, passkey_enrolment, ticket,
+};
 use store::Tx;
 use utoipa::ToSchema;
 
 use super::answer::{SignInAnswer, device_of, respond, respond_to};
-use crate::api::{Answer, Call, Site, openapi::values};
+use crate::api::{Answer, Call, Site, openapi::values, query::query};
 use gate::{
     access::{Visitor, user_agent},
     body::Json,
@@ -36,6 +39,9 @@ struct VerifyBody {
 /// A ticket accepts five wrong answers. A code of an authenticator app can be used once.
 #[utoipa::path(
     security(()),
+    params(
+        ("offerPasskey" = Option<bool>, Query, description = "Whether the browser can create a passkey without asking the user (conditional create). Then a sign-in with a code of an authenticator app may end with `passkeyOffer`."),
+    ),
     responses(
         (status = 200, description = "The state of the sign-in.", body = SignInAnswer),
         (status = 400, description = "A field is missing or malformed."),
@@ -45,7 +51,12 @@ struct VerifyBody {
     )
 )]
 #[post("/api/auth/sign-in/verify")]
-pub(crate) async fn verify_factor(site: web::Data<Site>, visitor: Visitor, body: Json<VerifyBody>) -> Answer {
+pub(crate) async fn verify_factor(
+    site: web::Data<Site>,
+    visitor: Visitor,
+    request: HttpRequest,
+    body: Json<VerifyBody>,
+) -> Answer {
     let VerifyBody { ticket, factor: name, code, credential } = body.0;
     let (tenant, ticket) = ticket::parse(&ticket)?;
     let answer = FactorAnswer::new(name, code, credential.map(Value::Object))?;
@@ -54,15 +65,32 @@ pub(crate) async fn verify_factor(site: web::Data<Site>, visitor: Visitor, body:
     let user = visitor.read(&tenant, find).await?.user;
     visitor.attempt(name.limits(&tenant, &user, &visitor.origin())).await?;
     let (verifying, device) = (site.clone(), device_of(&site, &visitor));
+    let can_create = query(&request, "offerPasskey").as_deref() == Some("true");
+    let offers = can_create && name == FactorName::Totp && site.auth.passkeys_work();
     let proof = SecondFactor { user: user.clone(), ticket, name, answer };
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let verifiers = verifying.verifiers();
-        sign_in::with_second_factor(ctx, tx, &verifiers, proof, &device).await.map_err(Problem::from)
+        let mut proved = sign_in::with_second_factor(ctx, tx, &verifiers, proof, &device).await?;
+        if let (true, Attempt::Right(outcome)) = (offers, proved.value_mut()) {
+            offer(ctx, tx, &verifying, outcome).await?;
+        }
+        Ok::<_, Problem>(proved)
     };
     match visitor.write(&tenant, &user, work).await? {
         Attempt::Wrong | Attempt::UnknownPasskey => Err(Error::FactorInvalid.into()),
         Attempt::Right(outcome) => respond_to(&site, &visitor, &tenant, *outcome).await,
     }
+}
+
+/// Adds the offer of a passkey to a complete sign-in, unless the tenant allows only certain authenticators: those have to attest
+/// their model, which no browser does without asking.
+async fn offer(ctx: &Ctx, tx: &mut Tx, site: &Site, outcome: &mut Outcome) -> Result<(), Problem> {
+    let Outcome::SignedIn(started) = outcome else { return Ok(()) };
+    if tx.attestation_policy().await?.mode == Mode::Off {
+        let verifiers = site.verifiers();
+        started.passkey_offer = passkey_enrolment::offer(ctx, tx, &verifiers, &started.session).await?;
+    }
+    Ok(())
 }
 
 /// Continue from another service's session

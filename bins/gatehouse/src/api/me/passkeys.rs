@@ -3,12 +3,12 @@
 use ::attestation::AttestationPolicyStore;
 use actix_web::post;
 use audit::Audited;
-use credentials::FactorStore;
+use credentials::{Creation, FactorStore};
 use kernel::Ctx;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Map, Value};
 use sign_in::{
-    enrolment::Enrolled,
+    enrolment::{self, Enrolled},
     passkey_enrolment::{self, RegisteredPasskey, RegistrationAnswer},
 };
 use store::Tx;
@@ -18,23 +18,12 @@ use super::{
     factors::{FactorView, enrolled},
     locked::{PermittedEnrolment, Proof, finish_enrolment, lock_to_enrol, permit_enrolment},
 };
-use crate::api::{Answer, Call, attestation, openapi::values};
+use crate::api::{Answer, Call, attestation, auth::PasskeySetup, openapi::values};
 use gate::{
     body::{Json, answer},
     errors::{Code, Problem},
     permissions::SigningIn,
 };
-
-/// Options for enrolling a passkey.
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-struct PasskeySetup {
-    /// Send it with the answer.
-    challenge_id: String,
-    /// PublicKeyCredentialCreationOptionsJSON.
-    #[schema(value_type = Object)]
-    webauthn: Value,
-}
 
 /// The credential of an authenticator.
 #[derive(Deserialize, ToSchema)]
@@ -46,6 +35,10 @@ struct PasskeyBody {
     /// Name of the passkey: 1 to 64 printable characters.
     #[schema(value_type = Option<values::ShortName>)]
     name: Option<String>,
+    /// Whether the browser may have created it without asking the user (conditional create), as the sign-in offered. It is
+    /// refused as the only factor, and the session proves nothing by it.
+    #[serde(default)]
+    conditional: bool,
 }
 
 /// Start enrolling a passkey
@@ -70,8 +63,7 @@ pub(crate) async fn begin_passkey(call: Call<SigningIn>, proof: Proof) -> Answer
         let PermittedEnrolment { enrolling, factors, ground, events } = permitted;
         let begun =
             passkey_enrolment::begin(ctx, tx, &verifiers, &enrolling, &factors, ground, conveyance).await?;
-        let setup = PasskeySetup { challenge_id: begun.ticket.0, webauthn: begun.options };
-        Ok::<_, Problem>(Audited::of_changes(setup, events))
+        Ok::<_, Problem>(Audited::of_changes(PasskeySetup::of(&begun), events))
     };
     Ok(answer(&call.write(work).await?))
 }
@@ -91,9 +83,11 @@ pub(crate) async fn begin_passkey(call: Call<SigningIn>, proof: Proof) -> Answer
 )]
 #[post("/api/me/factors/passkeys/verify")]
 pub(crate) async fn verify_passkey(call: Call<SigningIn>, proof: Proof, body: Json<PasskeyBody>) -> Answer {
-    let PasskeyBody { challenge_id, credential, name } = body.0;
+    let PasskeyBody { challenge_id, credential, name, conditional } = body.0;
     let credential = Value::Object(credential);
-    let answer = RegistrationAnswer::new(call.tenant(), &challenge_id, credential, name.as_deref())?;
+    let creation = if conditional { Creation::Conditional } else { Creation::Asked };
+    let answer =
+        RegistrationAnswer::new(call.tenant(), &challenge_id, credential, name.as_deref(), creation)?;
     let signed = call.caller().clone();
     let site = call.site.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
@@ -105,8 +99,13 @@ pub(crate) async fn verify_passkey(call: Call<SigningIn>, proof: Proof, body: Js
             attestation::admit(ctx, tx, &session.user, passkey).await?;
         }
         let RegisteredPasskey { factor, ground: leave } = registered;
-        let Enrolled { events, renewed } =
-            finish_enrolment(ctx, tx, enrolling, &factor, leave, &proof).await?;
+        let Enrolled { events, renewed } = match creation {
+            Creation::Asked => finish_enrolment(ctx, tx, enrolling, &factor, leave, &proof).await?,
+            Creation::Conditional => {
+                let finishing = enrolment::finishing(ctx, tx, enrolling, &factor, leave).await?;
+                enrolment::finish_conditional(&finishing, &factor)?
+            }
+        };
         if !tx.insert_factor(&factor).await? {
             return Err(Problem::new(Code::Conflict, "this passkey is already enrolled"));
         }

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use super::{Maker, ORIGIN};
 
 /// A passkey and its device.
+#[expect(clippy::struct_excessive_bools, reason = "flags of the authenticator data")]
 pub(crate) struct Authenticator {
     key: EcdsaKeyPair,
     id: Vec<u8>,
@@ -21,6 +22,8 @@ pub(crate) struct Authenticator {
     pub(crate) aaguid: [u8; 16],
     pub(crate) counter: u32,
     pub(crate) verifies: bool,
+    /// Whether the user was asked. Passkeys that are created conditionally are created without.
+    pub(crate) asks: bool,
     pub(crate) backup_eligible: bool,
     pub(crate) backed_up: bool,
     pub(crate) origin: String,
@@ -59,6 +62,7 @@ impl Authenticator {
             aaguid: [7; 16],
             counter: 1,
             verifies: true,
+            asks: true,
             backup_eligible: false,
             backed_up: false,
             origin: ORIGIN.to_owned(),
@@ -74,7 +78,7 @@ impl Authenticator {
 
     fn authenticator_data(&self, rp_id: &str, attested: Option<Vec<u8>>) -> Vec<u8> {
         let flag = |on: bool, bit: u8| u8::from(on) << bit;
-        let flags = flag(true, 0)
+        let flags = flag(self.asks, 0)
             | flag(self.verifies, 2)
             | flag(self.backup_eligible, 3)
             | flag(self.backed_up, 4)

@@ -1,11 +1,14 @@
 //! Passkeys: enrolment, and use as a second factor and as both factors.
 
+use std::time::Duration;
+
 use credentials::FactorKind;
 use directory::Role;
 use serde_json::{Value, json};
 use store::testing::Kind;
 
-use crate::support::{Answer, Authenticator, Browser, Server, on_both};
+use super::enrolment::enrol_totp;
+use crate::support::{Answer, Authenticator, Browser, Server, code, on_both};
 
 pub(crate) fn enrol(browser: &Browser, device: &mut Authenticator) -> Answer {
     let begun = browser.post("/api/me/factors/passkeys/options", &json!({}));
@@ -59,6 +62,77 @@ fn passkey_signs_in_as_both_factors_or_as_the_second() {
         let body = json!({ "ticket": asked["ticket"], "factor": "WEBAUTHN", "credential": credential });
         assert_eq!(third.post("/api/auth/sign-in/verify", &body).json()["status"], "SIGNED_IN");
         is(&third.post("/api/auth/sign-in/verify", &body), 401, "TICKET_INVALID");
+    });
+}
+
+/// Answers the offer of a passkey, as the browser does without asking the user.
+fn accept(browser: &Browser, offer: &Value, device: &mut Authenticator, conditional: bool) -> Answer {
+    let credential = device.create(&offer["webauthn"]);
+    let body =
+        json!({ "challengeId": offer["challengeId"], "credential": credential, "conditional": conditional });
+    browser.post("/api/me/factors/passkeys/verify", &body)
+}
+
+#[test]
+fn sign_in_with_a_code_offers_a_passkey_that_the_browser_creates_without_asking() {
+    on_both(|server| {
+        let tenant = server.tenant("acme");
+        let (ada, browser) = server.signed_in(&tenant, "ada@example.com", Role::Member);
+        let secret = enrol_totp(server, &browser);
+        let mut device = Authenticator::new();
+        (device.asks, device.verifies) = (false, false);
+        let signed_in = |query: &str, steps: i64| {
+            let browser = server.browser();
+            let asked = browser.sign_in(&ada.email, ada.password).json();
+            let body =
+                json!({ "ticket": asked["ticket"], "factor": "TOTP", "code": code(&secret, server, steps) });
+            let answer = browser.post(&format!("/api/auth/sign-in/verify{query}"), &body).json();
+            assert_eq!(answer["status"], "SIGNED_IN", "{answer}");
+            (browser, answer["passkeyOffer"].clone())
+        };
+        let offers = "?offerPasskey=true";
+        server.env.advance(Duration::from_mins(1));
+        assert_eq!(signed_in("", 0).1, Value::Null, "the browser cannot create it");
+        server.env.advance(Duration::from_mins(1));
+        let (browser, offer) = signed_in(offers, 0);
+        let session = browser.cookie("as_sid");
+        is(&accept(&server.browser(), &offer, &mut device, true), 401, "UNAUTHENTICATED");
+        is(&accept(&browser, &offer, &mut device, false), 401, "FACTOR_INVALID");
+        let made = accept(&browser, &offer, &mut device, true);
+        assert_eq!(made.status, 200, "{}", made.text);
+        assert_eq!(browser.cookie("as_sid"), session, "the session proves nothing by it");
+        is(&accept(&browser, &offer, &mut device, true), 401, "TICKET_INVALID");
+        let entries = server.entries(&tenant);
+        let enrolled = entries.iter().filter(|entry| entry.action == "ACCOUNT_FACTOR_ENROLLED");
+        assert_eq!(enrolled.filter(|entry| entry.metadata.contains("WEBAUTHN")).count(), 1);
+
+        // The passkey works like others once the user is asked, and the code still works.
+        (device.asks, device.verifies) = (true, true);
+        assert_eq!(first(&server.browser(), &mut device).1.json()["status"], "SIGNED_IN");
+        server.env.advance(Duration::from_mins(1));
+        assert_eq!(signed_in(offers, 0).1, Value::Null, "there is a passkey already");
+    });
+}
+
+#[test]
+fn passkeys_created_without_asking_are_never_the_only_factor_and_obey_the_policies() {
+    on_both(|server| {
+        let tenant = server.tenant("acme");
+        let (_, browser) = server.signed_in(&tenant, "ada@example.com", Role::Member);
+        let begun = browser.post("/api/me/factors/passkeys/options", &json!({})).json();
+        let mut device = Authenticator::new();
+        device.asks = false;
+        is(&accept(&browser, &begun, &mut device, true), 401, "FACTOR_INVALID");
+        assert_eq!(browser.get("/api/me/factors").json()["factors"], json!([]));
+
+        let (bob, browser) = server.signed_in(&tenant, "bob@example.com", Role::Member);
+        let secret = enrol_totp(server, &browser);
+        server.policy(&tenant, |policy| policy.mfa.accepted_factors = vec![FactorKind::Totp]);
+        server.env.advance(Duration::from_mins(1));
+        let asked = server.browser().sign_in(&bob.email, bob.password).json();
+        let body = json!({ "ticket": asked["ticket"], "factor": "TOTP", "code": code(&secret, server, 0) });
+        let answer = server.browser().post("/api/auth/sign-in/verify?offerPasskey=true", &body).json();
+        assert_eq!((&answer["status"], answer.get("passkeyOffer")), (&json!("SIGNED_IN"), None));
     });
 }
 
