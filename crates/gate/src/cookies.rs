@@ -7,15 +7,12 @@ use actix_web::{
 };
 use kernel::{Env, TenantId};
 use serde_json::{Map, Value};
-use sessions::{CookieName, Session, chunks};
+use sessions::{CookieName, Session, chunks, device_bound::SessionIdentifier};
 
 use super::{errors::Problem, pipeline::Pipeline};
 
 /// The cookie that mirrors the session's id.
 pub(crate) const AS_SID: &str = "as_sid";
-/// The cookie of a session that is bound to a key of the browser. Browsers accept the prefix only over HTTPS and for the whole
-/// host.
-pub(crate) const BOUND: &str = "__Host-gatehouse-bound";
 /// Maximum number of chunks of a neighboring service's cookie that are cleared at sign-out.
 const CHUNKS: usize = 5;
 
@@ -123,11 +120,12 @@ pub fn set(
     pairs.into_iter().try_for_each(|pair| add_session_cookie(pipeline, answer, pair, max_age))
 }
 
-/// Deletes the session cookies, under both names and in chunks.
-pub fn clear(pipeline: &Pipeline, answer: &mut HttpResponse) {
+/// Deletes the cookies of this session, under both names and in chunks.
+pub fn clear(pipeline: &Pipeline, answer: &mut HttpResponse, tenant: &TenantId, session: &Session) {
     let chunked = |name: CookieName| (0..CHUNKS).map(move |index| format!("{}.{index}", name.as_str()));
     let names = CookieName::ALL.into_iter().flat_map(|name| chunked(name).chain([name.as_str().to_owned()]));
-    let bound = pipeline.device_bound_sessions.then(|| BOUND.to_owned());
+    let bound =
+        session.device.as_ref().map(|device| SessionIdentifier::of(tenant, &device.key).cookie_name());
     for name in names.chain([AS_SID.to_owned()]).chain(bound) {
         // This cannot fail: the names are valid constants.
         let _added = add_session_cookie(pipeline, answer, (name, String::new()), 0);

@@ -11,14 +11,13 @@ use serde::{Serialize, de::DeserializeOwned};
 use sessions::{
     Session, Standing,
     device_bound::{
-        self, BoundCookie, COOKIE_MAX_AGE, COOKIE_SECONDS, Challenge, ChallengeUse, Instructions, Refused,
-        SessionIdentifier,
+        self, BoundCookie, COOKIE_MAX_AGE, Challenge, ChallengeUse, Instructions, Refused, SessionIdentifier,
     },
 };
 
 use crate::{
     caller::Signed,
-    cookies::{self, BOUND, RequestCookies},
+    cookies::{self, RequestCookies},
     errors::Problem,
     pipeline::Pipeline,
 };
@@ -75,30 +74,25 @@ pub fn add_cookie(
     session: &SessionIdentifier,
     now: Timestamp,
 ) -> Result<(), Problem> {
-    let until = now.plus_millis(COOKIE_SECONDS * 1000);
-    let value = seal(pipeline, &BoundCookie { bound: session.clone(), until })?;
-    cookies::add(answer, (BOUND.to_owned(), value), "/", COOKIE_MAX_AGE, (SameSite::Lax, true))
+    let value = seal(pipeline, &BoundCookie::new(session, now))?;
+    cookies::add(answer, (session.cookie_name(), value), "/", COOKIE_MAX_AGE, (SameSite::Lax, true))
 }
 
 /// Returns what the browser does with a bound session, whose cookie it renews at this path.
 pub fn instructions(session: &SessionIdentifier, refresh: &str) -> Instructions {
-    Instructions::new(session, refresh, (BOUND, ATTRIBUTES), &PUBLIC)
+    Instructions::new(session, refresh, ATTRIBUTES, &PUBLIC)
 }
 
 /// Requires the cookie of a bound session.
 ///
 /// # Errors
 /// 401 without a reason, with an audit event.
-pub(crate) fn require(
-    pipeline: &Pipeline,
-    ctx: &Ctx,
-    signed: &Signed,
-    headers: &HeaderMap,
-) -> Result<(), Problem> {
-    if !pipeline.device_bound_sessions || signed.session.device.is_none() {
+pub fn require(pipeline: &Pipeline, ctx: &Ctx, signed: &Signed, headers: &HeaderMap) -> Result<(), Problem> {
+    let Some(binding) = signed.session.device.as_ref().filter(|_| pipeline.device_bound_sessions) else {
         return Ok(());
-    }
-    let cookie = || match RequestCookies::of(headers).value(BOUND) {
+    };
+    let name = SessionIdentifier::of(&ctx.tenant, &binding.key).cookie_name();
+    let cookie = || match RequestCookies::of(headers).value(&name) {
         None => Ok(None),
         Some(value) => open(pipeline, value).map(Some).ok_or(Refused::WrongCookie),
     };

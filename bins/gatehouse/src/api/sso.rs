@@ -10,7 +10,7 @@ use sign_in::Outcome as SignIn;
 
 use super::{
     Site,
-    auth::{set_cookies, set_ticket_cookie},
+    auth::{offer_binding, set_cookies, set_ticket_cookie},
 };
 use crate::pages;
 use gate::{access::Visitor, errors::Problem};
@@ -81,6 +81,7 @@ async fn led_on(
         SignIn::SignedIn(started) => {
             let mut answer = redirect(return_to);
             set_cookies(site, visitor.env(), tenant, &started, &mut answer)?;
+            offer_binding(site, visitor.env(), tenant, &started.session, &mut answer)?;
             answer
         }
         SignIn::EnrolmentOwed { started, .. } => {

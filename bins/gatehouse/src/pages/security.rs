@@ -172,7 +172,11 @@ async fn drawn(call: &Call<OwnAccount>) -> Answer {
             AcceptedPasskeys::of(passkeys.rp_id(), &handle, &found.person, &found.factors)
         }),
         unused_codes: found.unused_codes,
-        sessions: found.sessions.iter().map(|session| SessionRow::of(session, &signed.session.id)).collect(),
+        sessions: found
+            .sessions
+            .iter()
+            .map(|session| SessionRow::of(&call.site, session, &signed.session.id))
+            .collect(),
         tokens: TokenRow::all(found.tokens, &limits, now),
         scopes: choices(signed.holder.roles.permissions, &limits),
         ends: ends(limits.max_days),
@@ -203,7 +207,7 @@ impl FactorRow {
 }
 
 impl SessionRow {
-    pub(super) fn of(session: &Session, own: &SessionId) -> Self {
+    pub(super) fn of(site: &Site, session: &Session, own: &SessionId) -> Self {
         let places = [session.location.clone(), session.ip.map(ip_prefix)];
         let place = places.into_iter().flatten().collect::<Vec<_>>().join(" · ");
         Self {
@@ -213,7 +217,7 @@ impl SessionRow {
             created: session.created_at.into(),
             seen: session.last_seen_at.into(),
             current: session.id == *own,
-            bound: session.device.is_some(),
+            bound: site.pipeline.device_bound_sessions && session.device.is_some(),
         }
     }
 }

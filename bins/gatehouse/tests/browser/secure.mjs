@@ -9,7 +9,7 @@ import { authenticator, launch, somebody } from "./eyes.mjs";
 /** Chromium has Device Bound Session Credentials on Linux only with keys in software. */
 const FEATURES = "DeviceBoundSessions:RequireOriginTrialTokens/false/RefreshQuota/false,EnableBoundSessionCredentialsSoftwareKeysForManualTesting";
 const BASE = "https://gate.test";
-const BOUND = "__Host-gatehouse-bound";
+const BOUND = /^__Host-gatehouse-bound-/;
 
 /** Waits until a condition is true. */
 async function until(what, isSo) {
@@ -72,7 +72,7 @@ async function signedIn(browser, password) {
   return { context, page, complaints, events };
 }
 
-const isBound = async (context) => (await context.cookies()).some((cookie) => cookie.name === BOUND);
+const isBound = async (context) => (await context.cookies()).some((cookie) => BOUND.test(cookie.name));
 
 /** The session cookie survives a theft for minutes: only the browser with the key gets the next short-lived cookie. */
 async function boundSession(browser, password, see) {

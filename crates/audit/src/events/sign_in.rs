@@ -43,7 +43,7 @@ events! {
         /// Algorithm of the key: `ES256` or `RS256`.
         algorithm: &'static str = "ES256",
     }
-    /// A request with the cookie of a bound session was refused, because it did not prove to come from the browser of the session. The cookie may be stolen.
+    /// A request with the cookie of a bound session was refused, because it did not prove to come from the browser of the session. The cookie may be stolen, or the browser could not renew its proof.
     SessionCookieRefused = "ACCOUNT_SESSION_COOKIE_REFUSED" (SESSION, BY_USER) {
         /// ID of the user.
         user: String = "usr_01jz2222222222222222222222".into(),

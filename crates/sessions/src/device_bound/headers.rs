@@ -55,7 +55,7 @@ struct Excluded {
 struct CookieCredential {
     #[serde(rename = "type")]
     kind: &'static str,
-    name: &'static str,
+    name: String,
     attributes: &'static str,
 }
 
@@ -63,12 +63,12 @@ impl Instructions {
     /// Tells the browser to renew the cookie at `refresh_url` before it sends a request to this origin without it, except
     /// to the paths in `public`.
     ///
-    /// A link on another site may cause that too, otherwise it would lead to the sign-in page. Requests that other sites
-    /// make without the user following a link cause nothing, because the cookie is `SameSite=Lax`.
+    /// A navigation that another site starts may cause that too. Otherwise a link there would lead to the sign-in page. Other
+    /// requests of other sites cause nothing, because the cookie is `SameSite=Lax`.
     pub fn new(
         session: &SessionIdentifier,
         refresh_url: &str,
-        (name, attributes): (&'static str, &'static str),
+        attributes: &'static str,
         public: &[&'static str],
     ) -> Self {
         let excluded = |path: &&'static str| Excluded { kind: "exclude", domain: "*", path };
@@ -76,7 +76,7 @@ impl Instructions {
             session_identifier: session.to_string(),
             refresh_url: refresh_url.to_owned(),
             scope: Scope { include_site: false, scope_specification: public.iter().map(excluded).collect() },
-            credentials: [CookieCredential { kind: "cookie", name, attributes }],
+            credentials: [CookieCredential { kind: "cookie", name: session.cookie_name(), attributes }],
             allowed_refresh_initiators: ["*"],
         }
     }
@@ -101,7 +101,7 @@ mod tests {
         for odd in ["", "\"", "ten_1", ".", &format!("{text}A"), &text.replace('.', "")] {
             assert_eq!(identifier_of(odd), None, "{odd}");
         }
-        let instructions = Instructions::new(&session, "/refresh", ("bound", "Path=/"), &["/assets"]);
+        let instructions = Instructions::new(&session, "/refresh", "Path=/", &["/assets"]);
         let wanted = json!({
             "session_identifier": text,
             "refresh_url": "/refresh",
@@ -109,7 +109,7 @@ mod tests {
                 "include_site": false,
                 "scope_specification": [{ "type": "exclude", "domain": "*", "path": "/assets" }],
             },
-            "credentials": [{ "type": "cookie", "name": "bound", "attributes": "Path=/" }],
+            "credentials": [{ "type": "cookie", "name": "__Host-gatehouse-bound-BwcHBwcHBwcH", "attributes": "Path=/" }],
             "allowed_refresh_initiators": ["*"],
         });
         assert_eq!(serde_json::to_value(instructions).unwrap(), wanted);

@@ -17,8 +17,5 @@ mod signed;
 pub use headers::{Instructions, challenge, identifier_of, registration};
 pub use key::{DeviceKey, UnsupportedKey};
 pub use proof::Proof;
-pub use rules::{
-    BindError, COOKIE_MAX_AGE, COOKIE_SECONDS, DeviceBinding, RefreshError, Refused, bind, check, find,
-    refresh,
-};
-pub use signed::{BoundCookie, Challenge, ChallengeUse, NotAnIdentifier, SessionIdentifier};
+pub use rules::{Answered, BindError, DeviceBinding, RefreshError, Refused, bind, check, find, refresh};
+pub use signed::{BoundCookie, COOKIE_MAX_AGE, Challenge, ChallengeUse, NotAnIdentifier, SessionIdentifier};

@@ -6,19 +6,14 @@ use serde::{Deserialize, Serialize};
 use super::{
     key::DeviceKey,
     proof::Proof,
-    signed::{BoundCookie, SessionIdentifier},
+    signed::{BoundCookie, SKEW_MILLIS, SessionIdentifier},
 };
 use crate::{
-    session::{Session, SessionId, Standing},
+    session::{Lifetime, Session, SessionId, Standing},
     store::DeviceSessionStore,
 };
 
-/// Seconds for which the cookie of a bound session is accepted.
-pub const COOKIE_SECONDS: i64 = 10 * 60;
-/// Seconds for which browsers keep that cookie: less, so that a request never carries one that expires on its way.
-pub const COOKIE_MAX_AGE: i64 = COOKIE_SECONDS - 30;
-/// Milliseconds after binding in which the cookie is not required. Requests are on their way that the browser sent without
-/// it, or with that of its previous session.
+/// Milliseconds after binding in which the cookie is not required: requests are on their way that the browser sent without it.
 const GRACE_MILLIS: i64 = 30_000;
 
 /// The key that a session is bound to.
@@ -75,7 +70,7 @@ pub enum BindError {
 /// The reason why the cookie of a bound session was not renewed.
 #[derive(Debug, thiserror::Error)]
 pub enum RefreshError {
-    /// No live session is bound to this key.
+    /// No session is bound to this key, or it has ended.
     #[error("there is no such session")]
     NoSession,
     /// The proof is not signed with the session's key.
@@ -115,42 +110,59 @@ pub async fn bind(
     Ok(binding)
 }
 
-/// Returns the session that is bound to the key with this thumbprint, if the proof is signed with it.
-///
-/// # Errors
-/// See [`RefreshError`].
-pub async fn find(
-    store: &mut dyn DeviceSessionStore,
-    thumbprint: &[u8; 32],
-    proof: &Proof,
-) -> Result<(Session, DeviceBinding), RefreshError> {
-    let found = store.session_of_key(thumbprint).await?.filter(|session| session.revoked_at.is_none());
-    let session = found.ok_or(RefreshError::NoSession)?;
-    let binding = session.device.clone().ok_or(RefreshError::NoSession)?;
-    if !proof.is_signed_with(&binding.key) {
-        return Err(RefreshError::WrongKey(Box::new(session)));
-    }
-    Ok((session, binding))
-}
-
-/// Accepts a proof of the session that is bound to the key with this thumbprint. The browser may get a new cookie.
+/// Returns the session that is bound to the key with this thumbprint, if the proof is signed with it and answers a new
+/// challenge.
 ///
 /// The caller has verified that the challenge of the proof was issued for this session, and when.
 ///
 /// # Errors
 /// See [`RefreshError`].
-pub async fn refresh(
+pub async fn find(
+    ctx: &Ctx,
     store: &mut dyn DeviceSessionStore,
     thumbprint: &[u8; 32],
-    proof: &Proof,
-    challenged_at: Timestamp,
-) -> Result<(), RefreshError> {
-    let (session, binding) = find(store, thumbprint, proof).await?;
-    if challenged_at <= binding.challenged_at {
+    answered: &Answered<'_>,
+) -> Result<(Session, DeviceBinding), RefreshError> {
+    let is_live =
+        |session: &Session| session.revoked_at.is_none() && !answered.lifetime.is_over(session, ctx.now);
+    let found = store.session_of_key(thumbprint).await?.filter(is_live);
+    let session = found.ok_or(RefreshError::NoSession)?;
+    let binding = session.device.clone().ok_or(RefreshError::NoSession)?;
+    // A time in the future comes from a server whose clock was wrong. It would refuse all challenges.
+    let is_wrong = binding.challenged_at > ctx.now.plus_millis(SKEW_MILLIS);
+    if answered.challenged_at <= binding.challenged_at && !is_wrong {
         return Err(RefreshError::UsedChallenge);
     }
-    store.set_device(&session.id, &DeviceBinding { challenged_at, ..binding }).await?;
-    Ok(())
+    if !answered.proof.is_signed_with(&binding.key) {
+        return Err(RefreshError::WrongKey(Box::new(session)));
+    }
+    Ok((session, binding))
+}
+
+/// A proof that answers a challenge.
+#[derive(Debug, Clone, Copy)]
+pub struct Answered<'p> {
+    /// The proof.
+    pub proof: &'p Proof,
+    /// When its challenge was issued.
+    pub challenged_at: Timestamp,
+    /// The tenant's limits for sessions.
+    pub lifetime: Lifetime,
+}
+
+/// Accepts a proof of the session that is bound to the key with this thumbprint. The browser may get a new cookie.
+///
+/// # Errors
+/// See [`find`].
+pub async fn refresh(
+    ctx: &Ctx,
+    store: &mut dyn DeviceSessionStore,
+    thumbprint: &[u8; 32],
+    answered: &Answered<'_>,
+) -> Result<(), RefreshError> {
+    let (session, binding) = find(ctx, store, thumbprint, answered).await?;
+    let binding = DeviceBinding { challenged_at: answered.challenged_at, ..binding };
+    Ok(store.set_device(&session.id, &binding).await?)
 }
 
 /// Requires the cookie of a bound session. `cookie` reads the authentic cookie of the request.
@@ -164,7 +176,8 @@ pub fn check(
     cookie: impl FnOnce() -> Result<Option<BoundCookie>, Refused>,
 ) -> Result<(), Refused> {
     let Some(binding) = &session.device else { return Ok(()) };
-    if now < binding.bound_at.plus_millis(GRACE_MILLIS) {
+    let age = now.unix_millis() - binding.bound_at.unix_millis();
+    if (-SKEW_MILLIS..GRACE_MILLIS).contains(&age) {
         return Ok(());
     }
     match cookie()? {
@@ -172,7 +185,7 @@ pub fn check(
         Some(cookie) if cookie.bound != SessionIdentifier::of(tenant, &binding.key) => {
             Err(Refused::WrongCookie)
         }
-        Some(cookie) if cookie.until <= now => Err(Refused::Expired),
+        Some(cookie) if !cookie.is_valid(now) => Err(Refused::Expired),
         Some(_) => Ok(()),
     }
 }
@@ -230,7 +243,9 @@ mod tests {
         }
 
         async fn refresh(&mut self, key: &[u8; 32], proof: &str, at: Timestamp) -> Result<(), RefreshError> {
-            refresh(&mut self.rows, key, &Proof::parse(proof).unwrap(), at).await
+            let (ctx, proof) = (self.ctx(), Proof::parse(proof).unwrap());
+            let lifetime = Lifetime { idle_minutes: 60, absolute_days: 1 };
+            refresh(&ctx, &mut self.rows, key, &Answered { proof: &proof, challenged_at: at, lifetime }).await
         }
     }
 
@@ -274,9 +289,16 @@ mod tests {
             matches!(world.refresh(&key, REFRESH, later).await, Err(RefreshError::UsedChallenge)),
             "once"
         );
-        world.rows.revoke_session(&session.id, later).await.unwrap();
-        let ended = world.refresh(&key, REFRESH, later.plus_millis(1)).await;
-        assert!(matches!(ended, Err(RefreshError::NoSession)));
+        // The clock of the server that accepted the last challenge was an hour ahead.
+        let ahead = later.plus_millis(3_600_000);
+        assert!(world.refresh(&key, REFRESH, ahead).await.is_ok());
+        assert!(
+            world.refresh(&key, REFRESH, later.plus_millis(2)).await.is_ok(),
+            "it does not lock the user out"
+        );
+        world.env.advance_millis(61 * 60_000);
+        let over = world.refresh(&key, REFRESH, ahead.plus_millis(1)).await;
+        assert!(matches!(over, Err(RefreshError::NoSession)), "the session is idle");
     }
 
     #[tokio::test]
@@ -294,9 +316,12 @@ mod tests {
         let end = begun.plus_millis(GRACE_MILLIS);
         assert_eq!(check(&session, &tenant, None, end.plus_millis(-1)), Ok(()));
         assert_eq!(check(&session, &tenant, None, end), Err(Refused::NoCookie));
-        let cookie = BoundCookie { bound: bound.clone(), until: begun.plus_millis(COOKIE_SECONDS * 1000) };
+        let cookie = BoundCookie::new(&bound, begun);
         assert_eq!(check(&session, &tenant, Some(&cookie), cookie.until.plus_millis(-1)), Ok(()));
         assert_eq!(check(&session, &tenant, Some(&cookie), cookie.until), Err(Refused::Expired));
+        let ahead = BoundCookie { until: cookie.until.plus_millis(3_600_000), ..cookie.clone() };
+        assert_eq!(check(&session, &tenant, Some(&ahead), end), Err(Refused::Expired), "of a wrong clock");
+        assert_eq!(check(&session, &tenant, None, begun.plus_millis(-3_600_000)), Err(Refused::NoCookie));
         let elsewhere = TenantId::new(&*world.env);
         assert_eq!(check(&session, &elsewhere, Some(&cookie), end), Err(Refused::WrongCookie));
         let other = BoundCookie { bound: SessionIdentifier { thumbprint: [0; 32], ..bound }, ..cookie };

@@ -14,6 +14,13 @@ const BIND_MILLIS: i64 = 2 * 60_000;
 /// Milliseconds for which a challenge to renew the cookie is valid. It comes with the previous cookie, so it must outlive that.
 const REFRESH_MILLIS: i64 = 15 * 60_000;
 
+/// Seconds for which the cookie of a bound session is accepted.
+const COOKIE_SECONDS: i64 = 10 * 60;
+/// Seconds for which browsers keep that cookie: less, so that a request never carries one that expires on its way.
+pub const COOKIE_MAX_AGE: i64 = COOKIE_SECONDS - 30;
+/// Milliseconds by which the clocks of two servers may differ.
+pub(super) const SKEW_MILLIS: i64 = 60_000;
+
 /// Identifies a bound session to its browser, also after the session got another id: `tenant.thumbprint`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
@@ -33,6 +40,13 @@ impl SessionIdentifier {
     /// Returns the identifier of a session with this key.
     pub fn of(tenant: &TenantId, key: &DeviceKey) -> Self {
         Self { tenant: tenant.clone(), thumbprint: key.thumbprint() }
+    }
+
+    /// Returns the name of the session's cookie. Each session has its own, because a browser may still renew the cookie of its
+    /// previous session. Browsers accept the prefix only over HTTPS and for the whole host.
+    pub fn cookie_name(&self) -> String {
+        let text = BASE64URL_NOPAD.encode(&self.thumbprint);
+        format!("__Host-gatehouse-bound-{}", text.get(..12).unwrap_or_default())
     }
 }
 
@@ -115,4 +129,18 @@ pub struct BoundCookie {
     pub bound: SessionIdentifier,
     /// When it expires.
     pub until: Timestamp,
+}
+
+impl BoundCookie {
+    /// Returns the cookie of a session that is renewed now.
+    pub fn new(session: &SessionIdentifier, now: Timestamp) -> Self {
+        Self { bound: session.clone(), until: now.plus_millis(COOKIE_SECONDS * 1000) }
+    }
+
+    /// Returns whether the cookie is valid at this time. One that is valid for longer than usual comes from a server whose clock
+    /// was wrong.
+    pub(super) fn is_valid(&self, now: Timestamp) -> bool {
+        let latest = now.plus_millis(COOKIE_SECONDS * 1000 + SKEW_MILLIS);
+        now < self.until && self.until <= latest
+    }
 }

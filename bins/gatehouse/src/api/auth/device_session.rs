@@ -4,18 +4,20 @@ use std::sync::Arc;
 
 use actix_web::{HttpRequest, HttpResponse, http::header::HeaderName, post, web};
 use audit::{Audited, Event, Unaudited, events::sign_in::SessionBound};
+use credentials::SignInStore;
 use kernel::{Actor, Ctx, Timestamp};
 use sessions::{
     SessionStore,
     device_bound::{
-        self as device, BindError, Challenge, ChallengeUse, Proof, RefreshError, Refused, SessionIdentifier,
+        self as device, Answered, BindError, Challenge, ChallengeUse, Proof, RefreshError, Refused,
+        SessionIdentifier,
     },
 };
 use store::Tx;
 
 use crate::api::{Answer, Site};
 use gate::{
-    access::Visitor,
+    access::{Visitor, lifetime},
     body::answer,
     device_bound::{self, IDENTIFIER, PROOF},
     errors::Problem,
@@ -124,16 +126,22 @@ async fn accept(
     visitor: &Visitor,
     session: &SessionIdentifier,
     proof: Arc<Proof>,
-    issued_at: Timestamp,
+    challenged_at: Timestamp,
 ) -> Result<(), RefreshError> {
-    let (tenant, thumbprint, signed) = (&session.tenant, session.thumbprint, Arc::clone(&proof));
-    let find = async move |tx: &mut Tx| device::find(tx, &thumbprint, &signed).await;
-    let (found, _) = visitor.read(tenant, find).await?;
-    let work = async move |_: &Ctx, tx: &mut Tx| {
-        device::refresh(tx, &thumbprint, &proof, issued_at).await?;
+    let (tenant, thumbprint) = (&session.tenant, session.thumbprint);
+    let (ctx, signed) = (visitor.ctx(tenant, Actor::system("sign-in")), Arc::clone(&proof));
+    let find = async move |tx: &mut Tx| {
+        let lifetime = lifetime(&tx.sign_in_policy().await?);
+        let answered = Answered { proof: &signed, challenged_at, lifetime };
+        device::find(&ctx, tx, &thumbprint, &answered).await.map(|(session, _)| (session.user, lifetime))
+    };
+    let (user, lifetime) = visitor.read(tenant, find).await?;
+    let work = async move |ctx: &Ctx, tx: &mut Tx| {
+        let answered = Answered { proof: &proof, challenged_at, lifetime };
+        device::refresh(ctx, tx, &thumbprint, &answered).await?;
         Ok(Audited::without((), Unaudited::LastUse))
     };
-    visitor.write(tenant, &found.user, work).await
+    visitor.write(tenant, &user, work).await
 }
 
 /// Adds the cookie and the challenge of the next proof.

@@ -7,7 +7,7 @@ use store::Tx;
 use utoipa::ToSchema;
 
 use crate::api::{Answer, AtProvider, Call};
-use gate::{body::answer, cookies, errors::Problem, permissions::SigningIn};
+use gate::{body::answer, cookies, device_bound, errors::Problem, permissions::SigningIn};
 
 /// The session is revoked.
 #[derive(Serialize, ToSchema)]
@@ -49,15 +49,18 @@ pub(crate) struct Revoked {
 #[post("/api/auth/sign-out")]
 pub(crate) async fn sign_out(call: Call<SigningIn>) -> Answer {
     let session = call.caller().session.clone();
+    // The URL contains the user's ID token, which is not for somebody with copied cookies.
+    let is_proved =
+        device_bound::require(&call.site.pipeline, call.ctx(), call.caller(), call.request.headers()).is_ok();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let at_provider = AtProvider::of(tx, &session.id).await?;
         let ended = sign_in::end_session(ctx, tx, &session.user, &session.id, "SIGNED_OUT").await?;
         Ok::<_, Problem>(ended.map(|()| at_provider))
     };
-    let at_provider = call.write(work).await?;
+    let at_provider = call.write(work).await?.filter(|_| is_proved);
     let now = call.env().now();
     let logout_url = at_provider.and_then(|at_provider| at_provider.logout_url(&call.site, now));
     let mut response = answer(&SignedOut { revoked: true, sign_out: true, logout_url });
-    cookies::clear(&call.site.pipeline, &mut response);
+    cookies::clear(&call.site.pipeline, &mut response, call.tenant(), &call.caller().session);
     Ok(response)
 }

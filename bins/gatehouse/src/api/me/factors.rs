@@ -5,13 +5,18 @@ use audit::{Audited, Event, Unaudited, events::credentials::FactorRenamed};
 use credentials::{Factor, FactorId, FactorStore, Passkey, may_remove, may_remove_all};
 use kernel::{Ctx, Timestamp};
 use serde::{Deserialize, Serialize};
-use sessions::{GraceAct, SessionStore};
+use sessions::{GraceAct, SessionStore, Standing};
 use sign_in::{Lockout, StartedSession, end_other_sessions, enrolment::has_grace_to_remove, reset};
 use store::Tx;
 use utoipa::ToSchema;
 
 use super::locked::{Proof, lock_to_remove};
-use crate::api::{Answer, Call, attestation::known_as, auth::set_cookies, openapi::values};
+use crate::api::{
+    Answer, Call,
+    attestation::known_as,
+    auth::{offer_binding, set_cookies},
+    openapi::values,
+};
 use gate::{
     body::{Json, answer},
     errors::{Code, Problem},
@@ -81,6 +86,10 @@ pub(crate) fn enrolled(
     let mut answer = answer(&FactorView::of(factor));
     if let Some(renewed) = renewed {
         set_cookies(&call.site, call.env(), call.tenant(), &renewed, &mut answer)?;
+        // Otherwise the session may be an old one.
+        if call.caller().session.standing == Standing::Owing {
+            offer_binding(&call.site, call.env(), call.tenant(), &renewed.session, &mut answer)?;
+        }
     }
     Ok(answer)
 }

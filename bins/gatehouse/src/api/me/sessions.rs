@@ -120,7 +120,7 @@ pub(crate) async fn revoke_session(call: Call<OwnAccount>) -> Answer {
     let logout_url = at_provider.and_then(|at_provider| at_provider.logout_url(&call.site, now));
     let mut response = answer(&Revoked { revoked: true, sign_out: is_own.then_some(true), logout_url });
     if is_own {
-        cookies::clear(&call.site.pipeline, &mut response);
+        cookies::clear(&call.site.pipeline, &mut response, call.tenant(), &call.caller().session);
     }
     Ok(response)
 }

@@ -145,7 +145,8 @@ pub(crate) async fn create_token(
         // Lock the account, so that concurrent requests cannot exceed the maximum number of tokens.
         let (held, session) = lock(tx, &signed).await?;
         let spending = if guarded { proof.consume(ctx, tx).await? } else { ConsumedStepUp::none() };
-        if writes && !guarded {
+        // A copied cookie of a bound session is useful for minutes, a token for much longer.
+        if (writes || session.device.is_some()) && !guarded {
             check_recent(ctx, tx, &session).await?;
         }
         let new = new.within(&store::pat_limits(&held.policy))?;

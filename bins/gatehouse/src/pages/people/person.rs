@@ -179,7 +179,7 @@ pub(super) async fn draw_person(call: &Call<InPerson<ReadUsers>>, id: &str, path
         factors: FactorRow::all(&call.site, &found.factors, &policy.mfa),
         unused_codes: found.unused_codes,
         connections,
-        sessions: found.sessions.iter().map(|session| SessionRow::of(session, &own.id)).collect(),
+        sessions: found.sessions.iter().map(|session| SessionRow::of(&call.site, session, &own.id)).collect(),
         tokens: TokenRow::all(found.tokens, &limits, now),
         groups: found.groups,
         events: found.events.into_iter().map(EventRow::from).collect(),
