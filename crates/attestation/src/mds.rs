@@ -12,6 +12,7 @@ use kernel::Timestamp;
 use ring::signature::{self, UnparsedPublicKey, VerificationAlgorithm};
 use rustls_pki_types::{CertificateDer, ServerName, UnixTime, pem::PemObject};
 use serde::{Deserialize, de::IgnoredAny};
+use serde_json::Value;
 use webpki::{EndEntityCert, KeyUsage, anchor_from_trusted_cert, ring as chains};
 
 use crate::Aaguid;
@@ -190,7 +191,8 @@ struct Entry {
 #[serde(rename_all = "camelCase")]
 struct Statement {
     description: Option<String>,
-    icon: Option<String>,
+    /// Of any type, so that an unusual picture does not make the entry unreadable.
+    icon: Option<Value>,
     #[serde(default)]
     attestation_root_certificates: Vec<String>,
 }
@@ -264,7 +266,7 @@ pub(crate) fn understand(payload: &[u8]) -> Result<Metadata, MdsError> {
             make.broken.take().or_else(|| broken.into_iter().find(|said| BROKEN.contains(&said.as_str())));
         let Some(statement) = entry.metadata_statement else { continue };
         make.description = make.description.take().or(statement.description);
-        make.picture = make.picture.take().or_else(|| picture(&statement.icon?));
+        make.picture = make.picture.take().or_else(|| picture(statement.icon?.as_str()?));
         let roots = statement.attestation_root_certificates;
         make.roots.extend(roots.iter().filter_map(|text| certificate(text)));
     }

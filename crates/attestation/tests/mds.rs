@@ -59,7 +59,7 @@ fn signed_entries_are_read_and_unknown_ones_are_skipped() {
     let authority = Authority::new(NAME).unwrap();
     let root = in_base64(authority.root());
     let png = in_picture(b"\x89PNG\r\n\x1a\n picture");
-    let pictures = ["data:…", &png, "data:image/svg+xml;base64,PHN2Zy8+", "data:image/png;base64,PHN2Zy8+"];
+    let pictures = [Value::Null, json!(png), json!("data:image/svg+xml;base64,PHN2Zy8+"), json!({})];
     let entry = |first: u8, statuses: &[&str]| {
         let reports: Vec<_> = statuses
             .iter()

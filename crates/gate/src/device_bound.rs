@@ -42,7 +42,9 @@ pub fn offer(
     path: &str,
     now: Timestamp,
 ) -> Result<(), Problem> {
-    if !pipeline.device_bound_sessions || session.standing != Standing::Full || session.device.is_some() {
+    let is_new = session.standing == Standing::Full && session.device.is_none();
+    // Another application uses its own token for the session, without a second cookie.
+    if !pipeline.device_bound_sessions || !is_new || session.foreign.is_some() {
         return Ok(());
     }
     let purpose = ChallengeUse::Bind { tenant: tenant.clone(), session: session.id.clone() };
@@ -64,7 +66,7 @@ pub fn challenge(
 
 /// Returns the challenge that a proof answers. `None` if this server did not issue it, or if it has expired.
 pub fn challenge_of(pipeline: &Pipeline, sealed: &str, now: Timestamp) -> Option<Challenge> {
-    open(pipeline, sealed).filter(|challenge: &Challenge| !challenge.is_over(now))
+    open(pipeline, sealed).filter(|challenge: &Challenge| challenge.is_valid(now))
 }
 
 /// Adds the cookie of a bound session to a response.

@@ -1,7 +1,7 @@
 //! Decides who may enrol a factor, and updates the session afterwards.
 
 use audit::{Event, events::credentials::FactorEnrolled};
-use credentials::{Factor, FactorKind, MAX_FACTORS, Passkey, attempts};
+use credentials::{Factor, FactorKind, MAX_FACTORS, MfaPolicy, Passkey, attempts};
 use kernel::{Ctx, Timestamp};
 use serde::{Deserialize, Serialize};
 use sessions::{Grace, GraceAct, GraceKind, Method, Session, Standing};
@@ -29,16 +29,16 @@ fn too_long_ago() -> Error {
     Error::SignInRequired("Sign in again. This operation requires a sign-in within the last five minutes.")
 }
 
-/// Returns the earliest time of a sign-in or step-up that still permits creating a token with write access.
+/// Returns the earliest time of a sign-in or step-up that still permits creating a token with write access, or in a
+/// session that is bound to a device.
 pub fn recent_since(now: Timestamp) -> Timestamp {
     now.plus_millis(-RECENT)
 }
 
-/// The error for creating a token with write access without a sign-in or step-up since [`recent_since`].
+/// The error for creating a token without a sign-in or step-up since [`recent_since`].
 pub fn not_recent() -> Error {
     Error::SignInRequired(
-        "Sign in again. Creating a token with write access requires a sign-in or step-up within the last ten \
-         minutes.",
+        "Sign in again. Creating this token requires a sign-in or step-up within the last ten minutes.",
     )
 }
 
@@ -51,6 +51,8 @@ pub enum EnrolmentGround {
     Grace,
     /// The user completed a step-up, or has no factor that the tenant accepts.
     Proved,
+    /// A sign-in with a code offered a passkey that the browser may create without asking the user.
+    Offered,
 }
 
 impl EnrolmentGround {
@@ -60,6 +62,7 @@ impl EnrolmentGround {
             Self::First => -3,
             Self::Grace => -2,
             Self::Proved => -1,
+            Self::Offered => -4,
         }
     }
 
@@ -157,7 +160,7 @@ pub async fn finishing<S: Storage>(
     others.retain(|other| other.is_verified() && other.id != factor.id);
     check_room(&others)?;
     let needs_step_up = match leave {
-        EnrolmentGround::Proved => false,
+        EnrolmentGround::Proved | EnrolmentGround::Offered => false,
         EnrolmentGround::First if others.is_empty() => false,
         _ if enrolling.session.has_grace(GraceAct::Enrol, ctx.now) => {
             enrolling.session.consume(GraceAct::Enrol);
@@ -176,16 +179,22 @@ pub struct Enrolled {
     pub renewed: Option<Box<StartedSession>>,
 }
 
+/// Whether the user may get a passkey without knowing: the tenant accepts passkeys and one of these factors. Sign-ins ask for the
+/// passkey from then on, and without another factor the user could not sign in where that passkey is missing.
+pub(crate) fn may_get_passkey(mfa: &MfaPolicy, others: impl IntoIterator<Item = FactorKind>) -> bool {
+    mfa.accepts(FactorKind::Webauthn) && others.into_iter().any(|kind| mfa.accepts(kind))
+}
+
 /// Accepts a passkey that the browser created without asking the user. The session gains nothing by it.
 ///
 /// # Errors
-/// [`Error::FactorInvalid`] if it would be the user's only factor: the user, who does not know of it, could no longer sign in
-/// with the password in another browser.
+/// [`Error::FactorInvalid`] if the tenant no longer accepts passkeys, or none of the user's other factors.
 pub fn finish_conditional(finishing: &Finishing, factor: &Factor) -> Result<Enrolled, Error> {
-    if finishing.others.is_empty() || finishing.enrolling.owes() {
+    let Finishing { enrolling, others, .. } = finishing;
+    if !may_get_passkey(&enrolling.account.policy.mfa, others.iter().copied()) || enrolling.owes() {
         return Err(Error::FactorInvalid);
     }
-    Ok(Enrolled { events: vec![enrolled(&finishing.enrolling.session, factor)], renewed: None })
+    Ok(Enrolled { events: vec![enrolled(&enrolling.session, factor, true)], renewed: None })
 }
 
 /// Accepts the factor that the user has proved. A session that owed a factor is complete from now on.
@@ -228,7 +237,7 @@ pub async fn finish<S: Storage>(
         let old = sessions::renew(ctx, store, &mut session).await?;
         events.push(events::session_renewed(&session, &old));
     }
-    events.push(enrolled(&session, factor));
+    events.push(enrolled(&session, factor, false));
     let Account { person, policy } = account;
     let absolute_days = policy.session.absolute_days;
     let started =
@@ -246,13 +255,14 @@ fn begin_grace(session: &mut Session, now: Timestamp) {
     }
 }
 
-fn enrolled(session: &Session, factor: &Factor) -> Event {
+fn enrolled(session: &Session, factor: &Factor, is_conditional: bool) -> Event {
     let passkey = factor.passkey();
     let data = FactorEnrolled {
         user: session.user.to_string(),
         kind: factor.kind().as_str(),
         aaguid: passkey.map(|passkey| passkey.aaguid.to_string()),
         backup_eligible: passkey.map(Passkey::backup_eligible),
+        conditional: is_conditional.then_some(true),
     };
     Event::new(factor.id.as_str(), &data)
 }

@@ -11,7 +11,7 @@ use sessions::{Session, SessionId};
 
 use crate::{
     account::lock_account,
-    enrolment::{Enrolling, EnrolmentGround, check_room},
+    enrolment::{Enrolling, EnrolmentGround, check_room, may_get_passkey},
     error::Error,
     factor::Verifiers,
     store::Storage,
@@ -58,7 +58,7 @@ pub async fn begin<S: TicketStore>(
 }
 
 /// Offers a passkey to a user who has just signed in with a code of an authenticator app: the browser may create one without
-/// asking. `None` if the user has a passkey already, or the tenant does not accept passkeys.
+/// asking. `None` if the user has a passkey already, or the tenant does not accept both passkeys and another factor of the user.
 ///
 /// The offer is for the person who signed in. A session cookie alone never gets one.
 ///
@@ -72,12 +72,13 @@ pub async fn offer<S: Storage>(
 ) -> Result<Option<BegunRegistration>, Error> {
     let account = lock_account(store, &session.user).await?;
     let factors = store.factors(&session.user).await?;
-    let has_passkey = factors.iter().any(|factor| factor.kind() == FactorKind::Webauthn);
-    if has_passkey || !account.policy.mfa.accepts(FactorKind::Webauthn) || check_room(&factors).is_err() {
+    let verified: Vec<_> = factors.iter().filter(|factor| factor.is_verified()).map(Factor::kind).collect();
+    let has_passkey = verified.contains(&FactorKind::Webauthn);
+    if has_passkey || !may_get_passkey(&account.policy.mfa, verified) || check_room(&factors).is_err() {
         return Ok(None);
     }
     let enrolling = Enrolling { account, session: session.clone(), standing_today: session.standing };
-    let ground = EnrolmentGround::Proved;
+    let ground = EnrolmentGround::Offered;
     begin(ctx, store, verifiers, &enrolling, &factors, ground, Attestation::None).await.map(Some)
 }
 
@@ -140,7 +141,9 @@ pub async fn verify<S: TicketStore>(
     let RegistrationAnswer { ticket, credential, name, creation } = answer;
     let kept = ticket::find(store, &ticket, TicketKind::PasskeyEnrolment, ctx.now).await?;
     let pending: Pending = serde_json::from_value(kept.state).map_err(Error::internal)?;
-    if pending.session != session.id {
+    // Only an offer may be answered without the user, and only so.
+    let is_offered = pending.begun == EnrolmentGround::Offered;
+    if pending.session != session.id || is_offered != (creation == Creation::Conditional) {
         return Err(Error::TicketInvalid);
     }
     ticket::take(store, &ticket).await?;

@@ -40,7 +40,7 @@ function follow(answer) {
   for (const form of $$("form", gate)) form.reset();
   switch (answer.status) {
     case "SIGNED_IN":
-      if (answer.passkeyOffer) passkeyOffer.keep(answer.passkeyOffer);
+      passkeyOffer.keep(answer.passkeyOffer);
       if (!answer.notice) return go(place);
       $("[data-go]").href = place;
       $("[data-notice]").textContent = notices[answer.notice] ?? answer.notice;
@@ -125,8 +125,7 @@ for (const factor of ["TOTP", "RECOVERY_CODE"]) {
     const code = fields.get("code").trim();
     form.reset();
     const isApp = factor === "TOTP";
-    const offered = isApp && await passkeyOffer.isPossible() ? "?offerPasskey=true" : "";
-    await step(`/api/auth/sign-in/verify${offered}`, { factor, code: isApp ? code.replaceAll(" ", "") : code });
+    await step(`/api/auth/sign-in/verify${isApp ? passkeyOffer.query() : ""}`, { factor, code: isApp ? code.replaceAll(" ", "") : code });
   });
 }
 

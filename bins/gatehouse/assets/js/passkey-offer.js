@@ -3,22 +3,41 @@
 
 import { call } from "./api.js";
 import { say } from "./page.js";
+import { signalUnknown } from "./passkey-signals.js";
 import * as passkeys from "./passkeys.js";
 
 const KEPT = "gatehouse.passkeyOffer";
+/** Milliseconds for which an offer is kept. The server forgets it after ten minutes. */
+const KEPT_FOR = 5 * 60_000;
 
-/** Returns whether this browser can create passkeys without asking. */
-export const isPossible = async () =>
-  (await window.PublicKeyCredential?.getClientCapabilities?.())?.conditionalCreate ?? false;
+/** Whether this browser can create passkeys without asking. Asked early, because a sign-in does not wait for the answer. */
+let isPossible = false;
+window.PublicKeyCredential?.getClientCapabilities?.().then((can) => { isPossible = can.conditionalCreate; }, () => {});
 
-/** Keeps the offer for the next page. */
-export const keep = (offer) => sessionStorage.setItem(KEPT, JSON.stringify(offer));
+/** Returns the query with which a sign-in asks for an offer. */
+export const query = () => (isPossible ? "?offerPasskey=true" : "");
+
+/** Keeps the offer of a sign-in for the next page, or forgets an earlier one. */
+export function keep(offer) {
+  try {
+    if (offer) sessionStorage.setItem(KEPT, JSON.stringify({ ...offer, until: Date.now() + KEPT_FOR }));
+    else sessionStorage.removeItem(KEPT);
+  } catch {
+    // The browser stores nothing.
+  }
+}
 
 /** Creates the passkey, if a password manager that knows the user's password agrees. */
 export async function accept() {
-  const { challengeId, webauthn } = JSON.parse(sessionStorage.getItem(KEPT));
+  const { challengeId, webauthn, until } = JSON.parse(sessionStorage.getItem(KEPT));
   sessionStorage.removeItem(KEPT);
+  if (Date.now() > until) return;
   const credential = await passkeys.create(webauthn, { mediation: "conditional" });
-  await call("POST", "/api/me/factors/passkeys/verify", { challengeId, credential, conditional: true });
+  try {
+    await call("POST", "/api/me/factors/passkeys/verify", { challengeId, credential, conditional: true });
+  } catch (error) {
+    await signalUnknown(webauthn.rp.id, credential.id);
+    throw error;
+  }
   say("Your password manager saved a passkey for your next sign-in.");
 }

@@ -23,6 +23,9 @@ events! {
         aaguid: Option<String> = Some("fa2b99dc-9e39-4257-8f92-4a30d23c4118".into()),
         /// Whether the passkey can be copied to other devices.
         backup_eligible: Option<bool> = Some(false),
+        /// Present and true if the browser created the passkey without asking the user, after a sign-in with a code.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        conditional: Option<bool> = None,
     }
     /// A user renamed a factor.
     FactorRenamed = "ACCOUNT_FACTOR_RENAMED" (FACTOR, BY_USER) {

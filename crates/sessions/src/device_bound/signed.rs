@@ -19,7 +19,7 @@ const COOKIE_SECONDS: i64 = 10 * 60;
 /// Seconds for which browsers keep that cookie: less, so that a request never carries one that expires on its way.
 pub const COOKIE_MAX_AGE: i64 = COOKIE_SECONDS - 30;
 /// Milliseconds by which the clocks of two servers may differ.
-pub(super) const SKEW_MILLIS: i64 = 60_000;
+pub(super) const SKEW_MILLIS: i64 = 5 * 60_000;
 
 /// Identifies a bound session to its browser, also after the session got another id: `tenant.thumbprint`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -112,13 +112,13 @@ pub struct Challenge {
 }
 
 impl Challenge {
-    /// Returns whether the challenge has expired.
-    pub fn is_over(&self, now: Timestamp) -> bool {
+    /// Returns whether the challenge may be answered now. One of the future comes from a server whose clock is wrong.
+    pub fn is_valid(&self, now: Timestamp) -> bool {
         let millis = match self.purpose {
             ChallengeUse::Bind { .. } => BIND_MILLIS,
             ChallengeUse::Refresh { .. } => REFRESH_MILLIS,
         };
-        self.issued_at.plus_millis(millis) <= now
+        now < self.issued_at.plus_millis(millis) && self.issued_at <= now.plus_millis(SKEW_MILLIS)
     }
 }
 

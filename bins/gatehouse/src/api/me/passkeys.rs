@@ -35,8 +35,7 @@ struct PasskeyBody {
     /// Name of the passkey: 1 to 64 printable characters.
     #[schema(value_type = Option<values::ShortName>)]
     name: Option<String>,
-    /// Whether the browser may have created it without asking the user (conditional create), as the sign-in offered. It is
-    /// refused as the only factor, and the session proves nothing by it.
+    /// True for the answer to `passkeyOffer` of a sign-in: the browser may have created it without asking the user.
     #[serde(default)]
     conditional: bool,
 }

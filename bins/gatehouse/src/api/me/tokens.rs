@@ -120,7 +120,7 @@ pub(crate) async fn list_tokens(call: Call<OwnAccount>) -> Answer {
     responses(
         (status = 200, description = "The token, shown once.", body = PatView),
         (status = 400, description = "A field is malformed, or the sign-in policy does not allow a scope or the lifetime."),
-        (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate; REAUTH_REQUIRED for a scope that writes."),
+        (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate; REAUTH_REQUIRED for a scope that writes, and for all in a session bound to a device."),
         (status = 403, description = "ROLE_REQUIRED: only administrators can use `admin:tenant`."),
         (status = 409, description = "The user has too many tokens."),
     )
@@ -139,14 +139,15 @@ pub(crate) async fn create_token(
         check_permissions(&call.caller().holder)?;
         proof.require()?;
     }
-    let writes = new.writes();
+    // A copied cookie of a bound session is useful for minutes, a token for much longer.
     let signed = call.caller().clone();
+    let is_bound = call.site.pipeline.device_bound_sessions && signed.session.device.is_some();
+    let needs_proof = new.writes() || is_bound;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         // Lock the account, so that concurrent requests cannot exceed the maximum number of tokens.
         let (held, session) = lock(tx, &signed).await?;
         let spending = if guarded { proof.consume(ctx, tx).await? } else { ConsumedStepUp::none() };
-        // A copied cookie of a bound session is useful for minutes, a token for much longer.
-        if (writes || session.device.is_some()) && !guarded {
+        if needs_proof && !guarded {
             check_recent(ctx, tx, &session).await?;
         }
         let new = new.within(&store::pat_limits(&held.policy))?;
