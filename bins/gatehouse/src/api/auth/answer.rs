@@ -131,7 +131,7 @@ pub(crate) fn offer_binding(
     device_bound::offer(&site.pipeline, response, (tenant, session), device_session::PATH, env.now())
 }
 
-/// Builds the response without cookies, for steps that keep the visitor's own session.
+/// Builds the response of a step that keeps the visitor's own session.
 pub(crate) fn respond(site: &Site, env: &dyn Env, tenant: &TenantId, outcome: Outcome) -> Answer {
     let mut response = answer(&SignInAnswer::new(&outcome));
     if let Outcome::SignedIn(started) | Outcome::EnrolmentOwed { started, .. } = outcome {
