@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use xtask::{
-    server::{CHEAP, Server, gatehouse, person, serve},
+    server::{CHEAP, MASTER_KEY, Server, gatehouse, person, serve},
     sh::Result,
 };
 
@@ -18,14 +18,13 @@ pub(crate) fn start(program: &Path, folder: &Path, password: &str) -> Result<(Se
     std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
     oidc::certificate(&folder, &HOSTS)?;
     let database = format!("sqlite:{}", folder.join("gatehouse.db").display());
-    gatehouse(program, &database, &["migrate"])?;
-    gatehouse(program, &database, &["tenant", "create", "--slug", "acme", "--name", "Acme"])?;
+    let run = |words: &[&str]| gatehouse(program, &database, words);
+    run(&["migrate"])?;
+    run(&["tenant", "create", "--slug", "acme", "--name", "Acme"])?;
     person(program, &database, CHEAP, "acme", "ada@example.com", password)?;
-    gatehouse(
-        program,
-        &database,
-        &["user", "role", "--tenant", "acme", "--email", "ada@example.com", "--role", "ADMIN"],
-    )?;
+    run(&["user", "role", "--tenant", "acme", "--email", "ada@example.com", "--role", "ADMIN"])?;
+    run(&["user", "create", "--tenant", "acme", "--email", "kim@corp.example"])?;
+    run(&["domain", "verify", "--tenant", "acme", "--domain", "corp.example"])?;
     let [host, application, _] = HOSTS.map(|host| format!("https://{host}"));
     let mut command = serve(program, &database, &folder);
     command
@@ -36,6 +35,15 @@ pub(crate) fn start(program: &Path, folder: &Path, password: &str) -> Result<(Se
         .env("GATEHOUSE_WEBAUTHN_RELATED_ORIGINS", application)
         .env("GATEHOUSE_PASSWORD_COST", CHEAP);
     let server = Server::start(&mut command)?;
-    let json = format!(r#"{{"port":{},"folder":{:?}}}"#, server.address.port(), folder.display().to_string());
+    let path = |path: &Path| path.display().to_string();
+    let json = format!(
+        r#"{{"port":{},"folder":{:?},"program":{:?},"environment":{{"GATEHOUSE_DATABASE_URL":{database:?},
+            "GATEHOUSE_DATA_DIR":{:?},"GATEHOUSE_BASE_URL":"https://{}","GATEHOUSE_MASTER_KEY":{MASTER_KEY:?}}}}}"#,
+        server.address.port(),
+        path(&folder),
+        path(program),
+        path(&folder),
+        HOSTS[0],
+    );
     Ok((server, json))
 }

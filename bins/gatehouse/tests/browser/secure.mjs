@@ -1,10 +1,13 @@
 // A server with HTTPS: sessions that are bound to a key of the browser, and passkeys at related origins.
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import { X509Certificate, createHash } from "node:crypto";
 import { once } from "node:events";
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import https from "node:https";
+import { promisify } from "node:util";
 import { authenticator, launch, somebody } from "./eyes.mjs";
+import { idp } from "./idp.mjs";
 
 /** Chromium has Device Bound Session Credentials on Linux only with keys in software. */
 const FEATURES = "DeviceBoundSessions:RequireOriginTrialTokens/false/RefreshQuota/false,EnableBoundSessionCredentialsSoftwareKeysForManualTesting";
@@ -126,6 +129,25 @@ async function boundSession(browser, password, see) {
   await context.close();
 }
 
+/** A sign-in through an identity provider binds its session, too: it ends with a POST from another site. */
+async function boundBySso(browser, { folder, program, environment }) {
+  const provider = await idp();
+  const metadata = `${folder}/metadata.xml`;
+  await writeFile(metadata, await (await fetch(provider.metadata)).text());
+  const words = ["saml", "add", "--tenant", "acme", "--name", "Corp", "--email-domains", "corp.example", "--metadata", metadata, "--json"];
+  const { stdout } = await promisify(execFile)(program, words, { env: { ...process.env, ...environment } });
+  Object.assign(provider.answer, { email: "kim@corp.example" });
+  const { context, page, complaints } = await somebody(browser, BASE);
+  await page.goto(`/api/saml/${JSON.parse(stdout).id}/login?relayState=/account/security`);
+  await page.waitForURL((url) => url.pathname === "/account/security");
+  await until("the session is bound", () => isBound(context));
+  await page.reload();
+  await page.getByText("bound to the device").waitFor();
+  assert.deepEqual(complaints, []);
+  await context.close();
+  provider.close();
+}
+
 /** A passkey works on the page of an application that the server lists, and on no other. */
 async function relatedOrigins(browser, password, port, cert) {
   const { page, context } = await somebody(browser, BASE);
@@ -153,12 +175,14 @@ async function relatedOrigins(browser, password, port, cert) {
 }
 
 /** Runs the walk on the server that these facts describe: see `secure.rs`. */
-export async function secure({ port, folder }, password, see) {
+export async function secure(facts, password, see) {
+  const { port, folder } = facts;
   const [cert, key] = await Promise.all(["server.pem", "server.key"].map((name) => readFile(`${folder}/${name}`)));
   const application = await site({ cert, key });
   const browser = await start(cert, port, application.address().port);
   try {
     await boundSession(browser, password, see);
+    await boundBySso(browser, facts);
     await relatedOrigins(browser, password, port, cert);
   } finally {
     await browser.close();
