@@ -78,6 +78,17 @@ pub(super) mod tests {
     pub(in super::super) const REFRESH: &str = "eyJhbGciOiJFUzI1NiIsInR5cCI6ImRic2Mrand0In0.eyJqdGkiOiJjaGFsMiJ9.qZ8ZeXYT3sNH7FvcJsZ_mu_kaHbe\
         jkfHJAQouH0lDSK-brF_RQX0pUir4r0ZL_T4dI3EyjfQ2GTFE85xhwvvPQ";
 
+    /// A proof with an RSA key of 2048 bits, signed with OpenSSL.
+    const RSA: &str = "eyJhbGciOiJSUzI1NiIsImp3ayI6eyJlIjoiQVFBQiIsImt0eSI6IlJTQSIsIm4iOiJ1LWg2MV9odHFyTXdmcEZ5ZVBURFlOZFRMeWtlQ19JVXFu\
+        UnpvSDRxcU0xNUxhLTNGekYtb2R0QTRLVnp0WENnUkJHQlFBaDBVR09LSTRHWjd3bVI5Mk9wT2QzWFVDUnQ5WDNmUThoSmJZUXlYNURtd3kyR3Bq\
+        S0p0M09VdllzWmp1SThGS3Nickc3S2hIaDZpVWlFZEhOX05qTHA2QTVmZElUNkNtYzdYdXJBUVE2X2JIU1BJMVF2OF9SREd2eXpBc3NZMGdxSWlX\
+        a2s1Q0tRZ3VROEg5cjZKQktpaDhRejlOQ3hZV1J1a1Z1cGYyMUhsaFdVNFZyV2dWcUxUb21pVlVDMHJaYzlSM1JId0ZoRjdxNDVCOFVWS3NVNVVy\
+        RU9LQldFUzBSWlZwOERuV1lvanJYU3JOcGJWdk5fR3FaRzJ0RFM3eWVlaUc1eDhDNTZVTXhERHcifSwidHlwIjoiZGJzYytqd3QifQ.eyJqdGkiO\
+        iJjaGFsMSJ9.fKy0tcY6Mv-8pFMPi_CgXG-0HTOynVngWGWiQ7IOR4SRJuqK7anzc2GHSjCvZxtGIGJ4jy9oPnMR2inHn4WswZUh_U3tl9F93b4p\
+        XKF0L5Xx1KCxLkPuaaB1qqYMAoV1LbJicuUmmdrSOdOG2jMeUywKFykeL8009zY8o4e-H4SvvNoc9htDnPcbwIr1evYYf_rjGmOVTI3B04R8RuDV\
+        PI7Z6cQWA3gBubd9towqqKrIwJy33KkRRZS3ZcBgVPodgOiizTKrExZF8yZqwaVU9ZsYDEPCGiTXyym28Ti3KOL0reU0COCxhP2vgHQq7BbLG016\
+        xeN_MPi9p1BEUVvZbg";
+
     fn forged(header: &Value) -> String {
         let text = |value: &Value| BASE64URL_NOPAD.encode(value.to_string().as_bytes());
         format!("{}.{}.{}", text(header), text(&json!({ "jti": "chal2" })), BASE64URL_NOPAD.encode(&[1; 64]))
@@ -96,6 +107,17 @@ pub(super) mod tests {
         assert!(!Proof::parse(&other).unwrap().is_signed_with(&key), "another signature");
         let swapped = REFRESH.replace("eyJqdGkiOiJjaGFsMiJ9", "eyJqdGkiOiJjaGFsMSJ9");
         assert!(!Proof::parse(&swapped).unwrap().is_signed_with(&key), "another challenge");
+    }
+
+    #[test]
+    fn proofs_with_rsa_keys_are_verified() {
+        let proof = Proof::parse(RSA).unwrap();
+        let key = proof.key.clone().unwrap();
+        assert!(proof.is_signed_with(&key));
+        let swapped = RSA.replace("eyJqdGkiOiJjaGFsMSJ9", "eyJqdGkiOiJjaGFsMiJ9");
+        assert!(!Proof::parse(&swapped).unwrap().is_signed_with(&key));
+        let other = Proof::parse(REGISTRATION).unwrap();
+        assert!(!other.is_signed_with(&key) && !proof.is_signed_with(&other.key.unwrap()));
     }
 
     #[test]
