@@ -35,6 +35,7 @@ export async function passkeys(browser, base, signIn, see, by) {
   // The browser is asked for a passkey of this device, or of another one.
   await device.offered(false);
   await signOut(page);
+  await page.getByText("You are signed out.").waitFor();
   await see(page, "sign-in-passkeys");
   await by(page, "Sign in with a passkey").click();
   await page.waitForURL((url) => url.pathname !== "/auth/login");
@@ -89,6 +90,7 @@ export async function passkeys(browser, base, signIn, see, by) {
     PublicKeyCredential.getClientCapabilities = async () => ({ conditionalCreate: true });
   });
   await signOut(page);
+  await page.getByText("You are signed out.").waitFor();
   await signIn(page, "gwen@example.com", undefined, "/auth/login?next=/account/security");
   await page.getByLabel("Code", { exact: true }).fill(code(secret, 1));
   await by(page, "Continue").click();
