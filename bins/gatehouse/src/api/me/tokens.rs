@@ -139,8 +139,8 @@ pub(crate) async fn create_token(
         check_permissions(&call.caller().holder)?;
         proof.require()?;
     }
-    // A copied cookie of a bound session is useful for minutes, a token for much longer.
     let signed = call.caller().clone();
+    // A copied cookie of a bound session is useful for minutes, a token for much longer.
     let is_bound = call.site.pipeline.device_bound_sessions && signed.session.device.is_some();
     let needs_proof = new.writes() || is_bound;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
