@@ -54,6 +54,13 @@ impl Entry {
         }
     }
 
+    /// Creates the entries of all events of an operation. Their IDs sort in the order of the events.
+    pub fn all(ctx: &Ctx, events: Vec<Event>) -> Vec<Self> {
+        let mut ids: Vec<_> = events.iter().map(|_| AuditId::new(&*ctx.env)).collect();
+        ids.sort();
+        ids.into_iter().zip(events).map(|(id, event)| Self { id, ..Self::new(ctx, event) }).collect()
+    }
+
     /// Computes the RFC 6962 leaf hash over: tenant, id, timestamp (RFC 3339, milliseconds), actor type, actor id,
     /// action, resource type, resource id, commitment to the address, payload.
     pub fn leaf(&self) -> [u8; 32] {

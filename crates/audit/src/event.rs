@@ -1,6 +1,6 @@
 //! Events, without actor and time.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::PartialSchema;
 
 /// An event type: the implementor holds its code, description, typed payload and example.
@@ -47,5 +47,39 @@ impl Event {
             // Serialization cannot fail: payloads consist of strings, numbers and flags.
             data: serde_json::to_string(data).unwrap_or_else(|_| String::from("{}")),
         }
+    }
+
+    /// Returns what the event is about, such as `user:usr_…`: the user that the payload names in `user`, else the
+    /// resource. Consumers apply the events of one subject in order.
+    pub fn subject(&self) -> String {
+        subject((self.resource_type, &self.resource_id), &self.data)
+    }
+}
+
+/// Returns what an event with this resource and payload is about. See [`Event::subject`].
+pub fn subject((resource_type, resource_id): (&str, &str), data: &str) -> String {
+    match serde_json::from_str(data) {
+        Ok(OfUser { user: Some(user) }) => format!("user:{user}"),
+        _ => format!("{resource_type}:{resource_id}"),
+    }
+}
+
+/// The user in the payload of an event about a session, factor or token.
+#[derive(Deserialize)]
+struct OfUser {
+    user: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::events::{pats::PatRevoked, users::UserDeactivated};
+
+    #[test]
+    fn subject_is_the_user_of_the_resource() {
+        assert_eq!(Event::new("usr_1", &UserDeactivated {}).subject(), "user:usr_1");
+        assert_eq!(Event::new("ptk_1", &PatRevoked { user: "usr_1".into() }).subject(), "user:usr_1");
+        let event = Event { data: "[1]".into(), ..Event::new("usr_1", &UserDeactivated {}) };
+        assert_eq!(event.subject(), "user:usr_1");
     }
 }

@@ -45,7 +45,7 @@ pub use audited::{Audited, Unaudited};
 pub use catalog::{Catalog, EventSpec};
 pub use entry::{AuditId, Entry, StoredEntry};
 pub use error::{FilterError, InvalidParameter, SearchError};
-pub use event::{Event, EventData};
+pub use event::{Event, EventData, subject};
 pub use export::{ExportFormat, ExportWriter, Exported, Proof};
 pub use export_slots::{ExportSlot, ExportSlots};
 pub use groups::EventGroup;

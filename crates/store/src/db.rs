@@ -19,7 +19,7 @@ use crate::{
     error::store_error,
     scim_core::users::rows::{self, EmailRow, SignInNameRow, UserUpdate},
     stepup::grant_row::{self, GrantRow},
-    webhooks::{self, DeliveryRow, FanOut, WokenSubscriptions},
+    webhooks::{self, FanOut, PendingRow, WokenSubscriptions},
 };
 
 /// The connection and state of a unit of work.
@@ -47,7 +47,7 @@ pub(crate) enum Row {
     Entry(Box<EntryRow>),
     FanOut(FanOut),
     Grant(Box<GrantRow>),
-    Delivery(Box<DeliveryRow>),
+    Delivery(Box<PendingRow>),
 }
 
 /// The result of a statement that may have changed something.

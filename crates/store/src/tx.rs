@@ -66,7 +66,7 @@ impl Tx {
 
     async fn append_events(&mut self, ctx: &Ctx, events: Vec<Event>) -> StoreResult<()> {
         self.db.may_commit(events.len())?;
-        let entries: Vec<_> = events.into_iter().map(|event| Entry::new(ctx, event)).collect();
+        let entries: Vec<_> = Entry::all(ctx, events);
         self.append(&entries).await
     }
 

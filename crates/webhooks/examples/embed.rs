@@ -14,7 +14,7 @@ use kernel::{Actor, Ctx, Env, MasterKeys, Secret, SystemEnv, TenantId};
 use serde_json::value::RawValue;
 use webhooks::{
     DispatchObserver, Dispatcher, HttpDeliver, Key, Limits, MemoryQueue, New, Payload, PayloadResource,
-    SecretKeys, Wakeups,
+    PublishedEvent, SecretKeys, Wakeups,
     client::{AddressGuard, Client, ClientSettings},
     verify,
 };
@@ -49,6 +49,7 @@ async fn main() -> Result<()> {
         name: "Invoices".into(),
         url: format!("http://{address}/in"),
         event_filters: vec!["ACCOUNT_INVOICE_*".into()],
+        ordered: false,
     };
     let (made, secret) = webhooks::create(&ctx(), &mut store, (&guard, &keys), new).await?;
     println!(
@@ -90,7 +91,8 @@ async fn main() -> Result<()> {
             resource: PayloadResource { kind: "invoice", id: "inv_1" },
             data: &data,
         };
-        for key in queue.publish(&*env, &tenant, (id, kind), &payload.render()) {
+        let event = PublishedEvent { id, kind, subject: "invoice:inv_1", body: &payload.render() };
+        for key in queue.publish(&*env, &tenant, &event) {
             news.notify(key, false);
         }
         Ok(())

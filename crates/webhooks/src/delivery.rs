@@ -86,6 +86,8 @@ pub struct Attempt {
     pub event_id: String,
     /// The audit code.
     pub event_type: String,
+    /// What the event is about, if the subscription is ordered.
+    pub subject: Option<String>,
     /// Number of the attempt, from 1.
     pub number: u32,
     /// Whether it is a first attempt or a manual redelivery, not a scheduled retry.
@@ -114,6 +116,7 @@ impl Attempt {
             id: DeliveryId::new(&*ctx.env),
             event_id,
             event_type: TEST.to_owned(),
+            subject: None,
             number: 1,
             is_fresh: true,
             body,

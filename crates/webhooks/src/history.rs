@@ -41,6 +41,10 @@ pub struct Delivered {
     pub attempt: i64,
     /// `PENDING`, `SUCCEEDED` or `FAILED`.
     pub status: DeliveryStatus,
+    /// Only if true: it is sent once earlier events of the same subject are delivered or given up.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(feature = "openapi", schema(required = false))]
+    pub waiting: bool,
     /// Whether no automatic attempt follows.
     #[serde(rename = "final")]
     pub is_final: bool,
@@ -180,6 +184,7 @@ mod tests {
             event_type: "ACCOUNT_USER_CREATED".into(),
             attempt: 1,
             status: DeliveryStatus::Failed,
+            waiting: false,
             is_final: true,
             http_status: None,
             error: Some("TLS".into()),

@@ -10,8 +10,8 @@ use bytes::Bytes;
 use kernel::{Env, StoreResult, TenantId, Timestamp};
 
 use crate::{
-    Attempt, Batch, DeliveryId, DisabledSubscription, Key, Lease, LeaseOutcome, Outcome, Receiver,
-    Subscription, SubscriptionId,
+    Attempt, Batch, DeliveryId, Key, Lease, LeaseOutcome, Outcome, Receiver, Recorded, Subscription,
+    SubscriptionId,
     store::{Queue, SubscriptionStore},
 };
 
@@ -44,6 +44,19 @@ pub struct MemoryDelivery {
     pub next_at: Option<Timestamp>,
 }
 
+/// An event to deliver.
+#[derive(Debug, Clone)]
+pub struct PublishedEvent<'e> {
+    /// The ID, which sorts after those of earlier events.
+    pub id: &'e str,
+    /// The event type.
+    pub kind: &'e str,
+    /// What the event is about. Ordered subscriptions receive the events of a subject one after the other.
+    pub subject: &'e str,
+    /// The payload.
+    pub body: &'e Bytes,
+}
+
 impl MemoryQueue {
     fn inner(&self) -> MutexGuard<'_, QueueData> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -56,25 +69,26 @@ impl MemoryQueue {
 
     /// Queues an event for every subscription of the tenant that wants it. Returns their keys, to notify the
     /// dispatcher.
-    pub fn publish(&self, env: &dyn Env, tenant: &TenantId, event: (&str, &str), body: &Bytes) -> Vec<Key> {
-        let (event_id, event_type) = event;
+    pub fn publish(&self, env: &dyn Env, tenant: &TenantId, event: &PublishedEvent<'_>) -> Vec<Key> {
         let mut inner = self.inner();
         let wanting = inner.subscriptions.iter().filter(|(key, kept)| {
-            key.tenant == *tenant && kept.subscription.enabled && kept.subscription.wants(event_type)
+            key.tenant == *tenant && kept.subscription.enabled && kept.subscription.wants(event.kind)
         });
-        let keys: Vec<Key> = wanting.map(|(key, _)| key.clone()).collect();
-        for key in &keys {
+        let keys: Vec<(Key, bool)> =
+            wanting.map(|(key, kept)| (key.clone(), kept.subscription.ordered)).collect();
+        for (key, is_ordered) in &keys {
             let attempt = Attempt {
                 id: DeliveryId::new(env),
-                event_id: event_id.to_owned(),
-                event_type: event_type.to_owned(),
+                event_id: event.id.to_owned(),
+                event_type: event.kind.to_owned(),
+                subject: is_ordered.then(|| event.subject.to_owned()),
                 number: 1,
                 is_fresh: true,
-                body: Some(body.clone()),
+                body: Some(event.body.clone()),
             };
             inner.push_attempt(key, attempt, env.now());
         }
-        keys
+        keys.into_iter().map(|(key, _)| key).collect()
     }
 
     /// Returns all attempts of a subscription, oldest first.
@@ -97,11 +111,21 @@ impl QueueData {
         self.deliveries.insert(at, delivery);
     }
 
-    fn due(&self, key: &Key, now: Timestamp) -> impl Iterator<Item = &MemoryDelivery> {
+    fn pending<'q>(&'q self, key: &'q Key) -> impl Iterator<Item = &'q MemoryDelivery> {
         let of_it = self.deliveries.iter().filter(move |((known, _), _)| known == key);
-        of_it
-            .map(|(_, delivery)| delivery)
-            .filter(move |delivery| delivery.due_at.is_some_and(|at| at <= now))
+        of_it.map(|(_, delivery)| delivery).filter(|delivery| delivery.due_at.is_some())
+    }
+
+    /// Returns the due attempts that wait for no earlier event.
+    fn due<'q>(&'q self, key: &'q Key, now: Timestamp) -> impl Iterator<Item = &'q MemoryDelivery> {
+        let due = self.pending(key).filter(move |delivery| delivery.due_at.is_some_and(|at| at <= now));
+        due.filter(move |delivery| {
+            let attempt = &delivery.attempt;
+            attempt.subject.is_none()
+                || !self.pending(key).any(|earlier| {
+                    earlier.attempt.subject == attempt.subject && earlier.attempt.event_id < attempt.event_id
+                })
+        })
     }
 }
 
@@ -145,15 +169,18 @@ impl Queue for MemoryQueue {
             let kind = due.iter().filter(|delivery| delivery.attempt.is_fresh == is_fresh);
             kind.take(most).map(|delivery| delivery.attempt.clone()).collect()
         };
-        Ok(LeaseOutcome::Ours { receiver: Box::new(receiver), fresh: of(true), retries: of(false) })
+        let (fresh, retries): (Vec<_>, Vec<_>) = (of(true), of(false));
+        let has_more = fresh.len() >= most || retries.len() >= most;
+        Ok(LeaseOutcome::Ours { receiver: Box::new(receiver), fresh, retries, has_more })
     }
 
-    async fn record(&self, batch: &Batch) -> StoreResult<Vec<DisabledSubscription>> {
+    async fn record(&self, batch: &Batch) -> StoreResult<Recorded> {
         let mut inner = self.inner();
         let key = |subscription: &SubscriptionId| Key {
             tenant: batch.tenant.clone(),
             subscription: subscription.clone(),
         };
+        let mut recorded = Recorded::default();
         for (subscription, report) in &batch.reports {
             let key = key(subscription);
             let Some(delivery) = inner.deliveries.get_mut(&(key.clone(), report.attempt.id.clone())) else {
@@ -172,6 +199,8 @@ impl Queue for MemoryQueue {
                     ..report.attempt.clone()
                 };
                 inner.push_attempt(&key, attempt, next.at);
+            } else if report.attempt.subject.is_some() {
+                recorded.released.push(subscription.clone());
             }
         }
         for (subscription, since) in &batch.failing_since {
@@ -179,16 +208,15 @@ impl Queue for MemoryQueue {
                 kept.failing_since = *since;
             }
         }
-        let mut disabled = Vec::new();
         for (subscription, reason) in &batch.disabled {
             let kept = inner.subscriptions.get_mut(&key(subscription));
             if let Some(kept) = kept.filter(|kept| kept.subscription.enabled) {
                 kept.subscription.enabled = false;
                 kept.subscription.disabled_reason = Some(*reason);
-                disabled.push((subscription.clone(), *reason));
+                recorded.disabled.push((subscription.clone(), *reason));
             }
         }
-        Ok(disabled)
+        Ok(recorded)
     }
 
     async fn release(&self, keys: &[Key], owner: &str, _: Timestamp) -> StoreResult<()> {

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use kernel::{StoreResult, Timestamp};
 
 use crate::{
-    dispatch::{Batch, DisabledSubscription, Key, Lease, LeaseOutcome},
+    dispatch::{Batch, Key, Lease, LeaseOutcome, Recorded},
     subscription::{Subscription, SubscriptionId},
 };
 
@@ -37,11 +37,12 @@ pub trait Queue: Send + Sync + 'static {
     /// Returns subscriptions that have due deliveries and that no other dispatcher seems to own. Does not take them.
     async fn due(&self, lease: &Lease) -> StoreResult<Vec<Key>>;
     /// Takes a subscription by compare-and-set, or, if `is_held`, checks that the lease's owner still holds it.
-    /// Returns its due deliveries, at most `most` first attempts and `most` retries.
+    /// Returns its due deliveries, at most `most` first attempts and `most` retries. Of an ordered subscription it
+    /// returns only the earliest pending event of each subject; [`Queue::record`] releases the next.
     async fn take(&self, key: &Key, lease: &Lease, is_held: bool, most: usize) -> StoreResult<LeaseOutcome>;
     /// Records outcomes, schedules retries and updates the subscriptions, completely or not at all. Attempts that
-    /// already have an outcome are skipped. Returns the subscriptions that this call has disabled.
-    async fn record(&self, batch: &Batch) -> StoreResult<Vec<DisabledSubscription>>;
+    /// already have an outcome are skipped.
+    async fn record(&self, batch: &Batch) -> StoreResult<Recorded>;
     /// Releases the leases of `owner` on these subscriptions.
     async fn release(&self, keys: &[Key], owner: &str, now: Timestamp) -> StoreResult<()>;
 }

@@ -69,6 +69,8 @@ pub struct Subscription {
     pub url: String,
     /// Filters of event types; never empty.
     pub event_filters: Vec<EventFilter>,
+    /// Whether the next event of a subject waits until the previous one was delivered, or given up.
+    pub ordered: bool,
     /// Whether deliveries are sent.
     pub enabled: bool,
     /// Why the service disabled it, if it did.
@@ -121,6 +123,10 @@ pub struct New {
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<EventFilter>, max_items = 50))]
     pub event_filters: Vec<String>,
+    /// Deliver the events of a subject, such as a user, one after the other.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(default = false))]
+    pub ordered: bool,
 }
 
 /// Changes of a webhook.
@@ -141,6 +147,10 @@ pub struct SubscriptionChange {
     #[serde(default, deserialize_with = "not_null")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<Vec<EventFilter>>, nullable = false, max_items = 50))]
     pub event_filters: Option<Vec<String>>,
+    /// Deliver the events of a subject, such as a user, one after the other.
+    #[serde(default, deserialize_with = "not_null")]
+    #[cfg_attr(feature = "openapi", schema(nullable = false))]
+    pub ordered: Option<bool>,
     /// Whether events are delivered.
     #[serde(default, deserialize_with = "not_null")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
@@ -193,6 +203,7 @@ pub async fn create(
         name,
         url,
         event_filters,
+        ordered: new.ordered,
         enabled: true,
         disabled_reason: None,
         secrets: Secrets { current, previous: None },
@@ -219,6 +230,7 @@ pub async fn change(
     set(&mut subscription.name, name, "name", &mut changed);
     set(&mut subscription.url, url, "url", &mut changed);
     set(&mut subscription.event_filters, filters, "eventFilters", &mut changed);
+    set(&mut subscription.ordered, change.ordered, "ordered", &mut changed);
     set(&mut subscription.enabled, change.enabled, "enabled", &mut changed);
     if !changed.is_empty() {
         if subscription.enabled {

@@ -20,6 +20,8 @@ pub struct SubscriptionView {
     /// Patterns of event types; `*` matches any characters.
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
     event_filters: Vec<EventFilter>,
+    /// Whether the events of a subject, such as a user, are delivered one after the other.
+    ordered: bool,
     /// Whether events are delivered. Pending deliveries wait while it is disabled.
     enabled: bool,
     /// Why the server disabled it: `GONE` (the receiver answered 410) or `FAILING` (no success for five days).
@@ -57,6 +59,7 @@ impl SubscriptionView {
             name: subscription.name.clone(),
             url: subscription.url.clone(),
             event_filters: subscription.event_filters.clone(),
+            ordered: subscription.ordered,
             enabled: subscription.enabled,
             disabled_reason: subscription.disabled_reason,
             created_at: subscription.created_at,

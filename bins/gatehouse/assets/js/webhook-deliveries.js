@@ -14,7 +14,8 @@ const rows = new Map();
 const kinds = { PENDING: ["pending", ""], SUCCEEDED: ["succeeded", "good"], FAILED: ["failed", "bad"] };
 
 /** Describes when this attempt or its retry is due; empty if no attempt follows. */
-function next({ status, final, nextAttemptAt }) {
+function next({ status, final, nextAttemptAt, waiting }) {
+  if (waiting) return ["waits for an earlier event"];
   if (final || !nextAttemptAt) return [];
   if (Date.parse(nextAttemptAt) <= Date.now()) return status === "PENDING" ? ["due now"] : [];
   const time = element("time");
@@ -78,6 +79,7 @@ function details(delivery) {
   const again = element("button", delivery.status === "PENDING" ? "Send now" : "Send again");
   again.type = "button";
   again.dataset.act = "again";
+  again.hidden = delivery.waiting === true;
   fetchPayload(delivery, request);
   drawAnswer(delivery, answered);
   const ids = facts([["Event ID", delivery.eventId], ["Delivery ID", delivery.id]]);
@@ -109,7 +111,9 @@ function drawRow(delivery) {
   const answered = $("[data-answer]", place);
   if (answered) {
     drawAnswer(delivery, answered);
-    $('[data-act="again"]', place).textContent = delivery.status === "PENDING" ? "Send now" : "Send again";
+    const again = $('[data-act="again"]', place);
+    again.textContent = delivery.status === "PENDING" ? "Send now" : "Send again";
+    again.hidden = delivery.waiting === true;
   }
   return was === undefined || was.delivery.status !== delivery.status;
 }

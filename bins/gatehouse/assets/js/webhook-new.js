@@ -10,7 +10,13 @@ setFilters(["*"]);
 $("#hook-name").focus();
 
 onSend("webhook", async (given) => {
-  const wanted = { name: given.get("name").trim(), url: given.get("url").trim(), eventFilters: chosenFilters() };
+  const wanted = {
+    name: given.get("name").trim(),
+    url: given.get("url").trim(),
+    eventFilters: chosenFilters(),
+    // Servers of earlier versions do not know the member.
+    ...(given.has("ordered") ? { ordered: true } : {}),
+  };
   const made = await mine("POST", path, wanted);
   // A reload opens the new webhook instead of the form.
   history.replaceState(null, "", `?${new URLSearchParams({ id: made.id })}`);

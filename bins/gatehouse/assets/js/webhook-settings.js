@@ -20,7 +20,9 @@ const isSame = (one, other) => [...one].sort().join() === [...other].sort().join
 function changes(wanted = filters()) {
   const name = form.elements.name.value.trim();
   const url = form.elements.url.value.trim();
+  const ordered = form.elements.ordered.checked;
   return {
+    ...(ordered === (hook.ordered === true) ? {} : { ordered }),
     ...(name === hook.name ? {} : { name }),
     ...(url === hook.url ? {} : { url }),
     ...(isSame(wanted, hook.eventFilters) ? {} : { eventFilters: wanted }),
@@ -33,6 +35,7 @@ const look = watchChanges(form, isChanged);
 function fill() {
   form.elements.name.value = hook.name;
   form.elements.url.value = hook.url;
+  form.elements.ordered.checked = hook.ordered === true;
   setFilters(hook.eventFilters, look);
   isFilled = true;
 }

@@ -177,6 +177,7 @@ impl Listener<'_> {
             id: DeliveryId::new(&*self.office.env),
             event_id,
             event_type,
+            subject: None,
             number: 1,
             is_fresh: true,
             body: Some(body),

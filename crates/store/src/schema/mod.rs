@@ -59,6 +59,7 @@ diesel::allow_tables_to_appear_in_same_query!(
     webhook_subscriptions,
     webhook_routes,
     webhook_queues,
+    pending_deliveries,
     webhook_deliveries,
     webhook_hours,
     dispatchers,

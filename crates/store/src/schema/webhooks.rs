@@ -7,6 +7,7 @@ diesel::table! {
         name -> Text,
         url -> Text,
         event_filters -> Json,
+        ordered -> Bool,
         enabled -> Bool,
         disabled_reason -> Nullable<Text>,
         secrets -> Json,
@@ -22,6 +23,7 @@ diesel::table! {
         tenant_id -> Text,
         event_type -> Text,
         subscription_id -> Text,
+        ordered -> Bool,
     }
 }
 
@@ -54,6 +56,24 @@ diesel::table! {
         attempted_at -> Nullable<Timestamp>,
         next_id -> Nullable<Text>,
         next_at -> Nullable<Timestamp>,
+    }
+}
+
+diesel::table! {
+    // The columns of `webhook_deliveries` without outcomes, and one more: diesel supports tables of more than 16 columns
+    // only at the cost of build time.
+    #[sql_name = "webhook_deliveries"]
+    pending_deliveries (tenant_id, subscription_id, id) {
+        tenant_id -> Text,
+        subscription_id -> Text,
+        id -> Text,
+        event_id -> Text,
+        event_type -> Text,
+        subject -> Nullable<Text>,
+        payload -> Nullable<Text>,
+        attempt -> BigInt,
+        is_fresh -> Bool,
+        due_at -> Nullable<Timestamp>,
     }
 }
 

@@ -9,7 +9,7 @@ use diesel_async::RunQueryDsl;
 use kernel::{Ctx, StoreResult, TenantId, Timestamp};
 use serde_json::value::RawValue;
 
-use super::delivery_row::DeliveryRow;
+use super::delivery_row::PendingRow;
 use crate::{
     Across, Tx,
     audit::log::number,
@@ -17,7 +17,7 @@ use crate::{
     db::{change_unaudited, lock, read},
     error::corrupt,
     prepared::Prepared,
-    schema::{audit_logs, webhook_deliveries as rows, webhook_routes as routes},
+    schema::{audit_logs, pending_deliveries as rows, webhook_routes as routes},
     shards::{merge_first, select_of_shard},
 };
 
@@ -99,7 +99,7 @@ impl Tx {
         for id in subscriptions {
             let id = id.parse().map_err(|error| corrupt("webhook_routes.subscription_id", error))?;
             let event = (event_id.clone(), CODE.to_owned());
-            let row = DeliveryRow::fresh(ctx, &id, event, (1, Some(payload.clone())));
+            let row = PendingRow::fresh(ctx, &id, event, (1, Some(payload.clone())));
             change_unaudited!(self, Unaudited::Delivered, c => diesel::insert_into(rows::table).values(&row).execute(c).await)?;
             self.db.wake_subscription(id, false);
         }

@@ -10,7 +10,10 @@ use diesel_async::RunQueryDsl;
 use kernel::{StoreResult, Timestamp};
 use serde_json::value::RawValue;
 
-use super::delivery_row::{DeliveryRow, entry_of, event_of};
+use super::{
+    delivery_row::{DeliveryRow, PendingRow, entry_of, event_of},
+    order::WAITING,
+};
 use crate::{
     Tx,
     audit::entry_row::EntryRow,
@@ -33,13 +36,18 @@ impl From<DeliveryRow> for Delivered {
             event_type: row.event_type,
             attempt: row.attempt,
             status,
+            waiting: row.due_at == Some(WAITING),
             is_final: row.due_at.is_none() && row.next_at.is_none(),
             http_status: row.http_status,
             error: row.error,
             duration_ms: row.duration_ms,
             response_body: row.response_body,
             attempted_at: row.attempted_at.map(Timestamp::from_naive),
-            next_attempt_at: row.due_at.or(row.next_at).map(Timestamp::from_naive),
+            next_attempt_at: row
+                .due_at
+                .or(row.next_at)
+                .filter(|at| *at != WAITING)
+                .map(Timestamp::from_naive),
         }
     }
 }
@@ -98,7 +106,7 @@ impl Tx {
     }
 
     /// Loads the payloads of attempts.
-    pub(super) async fn attempts(&mut self, found: Vec<DeliveryRow>) -> StoreResult<Vec<Attempt>> {
+    pub(super) async fn attempts(&mut self, found: Vec<PendingRow>) -> StoreResult<Vec<Attempt>> {
         let ids: Vec<String> =
             found.iter().filter(|row| row.payload.is_none()).map(|row| entry_of(&row.event_id)).collect();
         let mut bodies: HashMap<String, audit::StoredEntry> = HashMap::new();
@@ -114,7 +122,7 @@ impl Tx {
             );
         }
         let tenant = self.tenant.as_str().to_owned();
-        let attempt = |row: DeliveryRow| {
+        let attempt = |row: PendingRow| {
             let body = if let Some(text) = row.payload {
                 Some(text.into())
             } else {
@@ -125,6 +133,7 @@ impl Tx {
                 id: row.id.parse().map_err(|error| corrupt("webhook_deliveries.id", error))?,
                 event_id: row.event_id,
                 event_type: row.event_type,
+                subject: row.subject,
                 number: u32::try_from(row.attempt)
                     .map_err(|error| corrupt("webhook_deliveries.attempt", error))?,
                 is_fresh: row.is_fresh,

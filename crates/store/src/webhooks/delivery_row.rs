@@ -5,13 +5,12 @@ use chrono::NaiveDateTime;
 use diesel::prelude::*;
 use kernel::Ctx;
 
-use crate::schema::webhook_deliveries as rows;
+use crate::schema::{pending_deliveries, webhook_deliveries as rows};
 
-#[derive(Insertable, Queryable, Selectable)]
-#[diesel(table_name = rows, treat_none_as_default_value = false)]
+/// An attempt, with its outcome.
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = rows)]
 pub(crate) struct DeliveryRow {
-    pub(crate) tenant_id: String,
-    pub(crate) subscription_id: String,
     pub(crate) id: String,
     pub(crate) event_id: String,
     pub(crate) event_type: String,
@@ -28,11 +27,27 @@ pub(crate) struct DeliveryRow {
     pub(crate) next_at: Option<NaiveDateTime>,
 }
 
+/// An attempt without an outcome.
+#[derive(Insertable, Queryable, Selectable)]
+#[diesel(table_name = pending_deliveries, treat_none_as_default_value = false)]
+pub(crate) struct PendingRow {
+    pub(crate) tenant_id: String,
+    pub(crate) subscription_id: String,
+    pub(crate) id: String,
+    pub(crate) event_id: String,
+    pub(crate) event_type: String,
+    pub(crate) subject: Option<String>,
+    pub(crate) payload: Option<String>,
+    pub(crate) attempt: i64,
+    pub(crate) is_fresh: bool,
+    pub(crate) due_at: Option<NaiveDateTime>,
+}
+
 /// Inserts an attempt, on a connection to either database.
 macro_rules! insert_delivery {
     ($row:expr, $conn:expr) => {
         diesel_async::RunQueryDsl::execute(
-            diesel::insert_into($crate::schema::webhook_deliveries::table).values($row),
+            diesel::insert_into($crate::schema::pending_deliveries::table).values($row),
             $conn,
         )
         .await
@@ -40,7 +55,7 @@ macro_rules! insert_delivery {
 }
 pub(crate) use insert_delivery;
 
-impl DeliveryRow {
+impl PendingRow {
     /// Creates an attempt that is due at once.
     pub(crate) fn fresh(
         ctx: &Ctx,
@@ -54,10 +69,25 @@ impl DeliveryRow {
             id: DeliveryId::new(&*ctx.env).to_string(),
             event_id,
             event_type,
+            subject: None,
             payload,
             attempt,
             is_fresh: true,
             due_at: Some(ctx.now.naive()),
+        }
+    }
+}
+
+impl From<PendingRow> for DeliveryRow {
+    fn from(row: PendingRow) -> Self {
+        Self {
+            id: row.id,
+            event_id: row.event_id,
+            event_type: row.event_type,
+            payload: row.payload,
+            attempt: row.attempt,
+            is_fresh: row.is_fresh,
+            due_at: row.due_at,
             http_status: None,
             error: None,
             duration_ms: None,

@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use ::webhooks::{Batch, DisabledSubscription, Key, Lease, LeaseOutcome, Queue};
+use ::webhooks::{Batch, Key, Lease, LeaseOutcome, Queue, Recorded};
 use async_trait::async_trait;
 use audit::{Audited, Event, Unaudited, events::webhooks::WebhookDisabled};
 use kernel::{Ctx, Env, StoreError, StoreResult, TenantId, Timestamp};
@@ -160,19 +160,27 @@ impl Queue for DispatchQueue {
     async fn take(&self, key: &Key, lease: &Lease, is_held: bool, most: usize) -> StoreResult<LeaseOutcome> {
         let (id, lease) = (key.subscription.clone(), self.informed(lease));
         if is_held {
+            let (id, lease) = (id.clone(), lease.clone());
             let read = async move |tx: &mut Tx| tx.take_webhook(&id, &lease, most).await;
-            return self.store.read(key.tenant.clone(), read).await;
+            if let Some(taken) = self.store.read::<_, StoreError>(key.tenant.clone(), read).await? {
+                return Ok(taken);
+            }
         }
         let work = async move |_: &Ctx, tx: &mut Tx| {
-            // If the lease belongs to another instance, reading reports it.
-            tx.lease_webhook(&id, &lease).await?;
+            if !is_held {
+                // If the lease belongs to another instance, reading reports it.
+                tx.lease_webhook(&id, &lease).await?;
+            }
             let taken = tx.take_webhook(&id, &lease, most).await?;
-            Ok::<_, StoreError>(Audited::without(taken, Unaudited::Delivered))
+            Ok::<_, StoreError>(Audited::without(
+                taken.unwrap_or(LeaseOutcome::Nothing),
+                Unaudited::Delivered,
+            ))
         };
         self.store.write(ctx(&self.env, &key.tenant), work).await
     }
 
-    async fn record(&self, batch: &Batch) -> StoreResult<Vec<DisabledSubscription>> {
+    async fn record(&self, batch: &Batch) -> StoreResult<Recorded> {
         let kept = batch.clone();
         let work = async move |ctx: &Ctx, tx: &mut Tx| {
             let (mut events, mut disabled) = (Vec::new(), Vec::new());
@@ -183,14 +191,14 @@ impl Queue for DispatchQueue {
                     disabled.push((id.clone(), *reason));
                 }
             }
-            tx.record_webhooks(&kept).await?;
-            Ok::<_, StoreError>(Audited::of_changes(disabled, events))
+            let released = tx.record_webhooks(ctx, &kept).await?;
+            Ok::<_, StoreError>(Audited::of_changes(Recorded { disabled, released }, events))
         };
-        let disabled = self.store.write(ctx(&self.env, &batch.tenant), work).await?;
+        let recorded = self.store.write(ctx(&self.env, &batch.tenant), work).await?;
         if self.store.is_distributed().await? {
             self.remember_retries(batch);
         }
-        Ok(disabled)
+        Ok(recorded)
     }
 
     async fn release(&self, keys: &[Key], owner: &str, now: Timestamp) -> StoreResult<()> {

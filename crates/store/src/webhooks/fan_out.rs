@@ -16,7 +16,7 @@ use super::delivery_row::event_of;
 use crate::{
     error::corrupt,
     prepared::Kept,
-    schema::{audit_unsealed, webhook_deliveries as rows, webhook_routes as routes},
+    schema::{audit_unsealed, pending_deliveries as rows, webhook_routes as routes},
     sqlite_conn::SqliteConn,
 };
 
@@ -33,7 +33,9 @@ macro_rules! insert_unsealed {
 /// Creates the deliveries of an entry and returns their subscriptions. The tenant is read from the routes, so that a
 /// distributed database runs the whole statement on the node of the tenant.
 macro_rules! insert_deliveries {
-    ($of:expr, $event:expr, $delivery:expr) => {
+    ($of:expr, $event:expr, $delivery:expr) => {{
+        let subject = Some($of.subject.as_str()).into_sql::<Nullable<Text>>();
+        let none = None::<&str>.into_sql::<Nullable<Text>>();
         Kept(
             routes::table
                 .filter(routes::tenant_id.eq(&$of.tenant))
@@ -45,6 +47,7 @@ macro_rules! insert_deliveries {
                     $delivery.into_sql::<Text>(),
                     $event.into_sql::<Text>(),
                     routes::event_type,
+                    diesel::dsl::case_when(routes::ordered.eq(true), subject).otherwise(none),
                     1_i64.into_sql::<BigInt>(),
                     true.into_sql::<Bool>(),
                     Some($of.at).into_sql::<Nullable<Timestamp>>(),
@@ -56,13 +59,14 @@ macro_rules! insert_deliveries {
                     rows::id,
                     rows::event_id,
                     rows::event_type,
+                    rows::subject,
                     rows::attempt,
                     rows::is_fresh,
                     rows::due_at,
                 ))
                 .returning(rows::subscription_id),
         )
-    };
+    }};
 }
 
 /// An audit entry to seal and deliver.
@@ -73,6 +77,8 @@ pub(crate) struct FanOut {
     at: NaiveDateTime,
     /// The entry's resource. A subscription does not receive events about itself.
     about: String,
+    /// Ordered subscriptions receive the events of a subject one after the other.
+    subject: String,
 }
 
 impl From<&Entry> for FanOut {
@@ -83,6 +89,7 @@ impl From<&Entry> for FanOut {
             code: entry.event.code,
             at: entry.timestamp.naive(),
             about: entry.event.resource_id.clone(),
+            subject: entry.event.subject(),
         }
     }
 }

@@ -4,12 +4,13 @@ use std::collections::HashMap;
 
 use ::webhooks::{HourOfDeliveries, Key, ReplaySummary, Subscription, SubscriptionId};
 use audit::Unaudited;
+use chrono::NaiveDateTime;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use kernel::{Ctx, StoreResult, Timestamp};
 
 use super::{
-    delivery_row::{DeliveryRow, event_of},
+    delivery_row::{PendingRow, event_of},
     key,
 };
 use crate::{
@@ -17,6 +18,7 @@ use crate::{
     conn::on,
     db::Row,
     db::{change_unaudited, read},
+    json::JsonText,
     schema::{
         audit_entries as entries, webhook_deliveries as rows, webhook_hours as hours,
         webhook_queues as queues, webhook_subscriptions as subscriptions,
@@ -37,6 +39,8 @@ pub struct PastEvent {
     at: Timestamp,
     entry: String,
     code: &'static str,
+    /// Only if the subscription is ordered.
+    subject: Option<String>,
 }
 
 impl Tx {
@@ -58,13 +62,21 @@ impl Tx {
                 .filter(entries::created_at.lt(to.naive()))
                 .order((entries::created_at, entries::id))
                 .limit(i64::try_from(most).unwrap_or(i64::MAX))
-                .select((entries::created_at, entries::id, entries::resource_id));
-            let some: Vec<(chrono::NaiveDateTime, String, String)> = read!(self, c => query.load(c).await)?;
-            let other = some.into_iter().filter(|(.., about)| about != subscription.id.as_str());
-            found.extend(other.map(|(at, entry, _)| PastEvent {
+                .select((
+                    entries::created_at,
+                    entries::id,
+                    entries::resource_type,
+                    entries::resource_id,
+                    entries::metadata,
+                ));
+            let some: Vec<(NaiveDateTime, String, String, String, JsonText)> =
+                read!(self, c => query.load(c).await)?;
+            let other = some.into_iter().filter(|(.., about, _)| about != subscription.id.as_str());
+            found.extend(other.map(|(at, entry, kind, id, data)| PastEvent {
                 at: Timestamp::from_naive(at),
                 entry,
                 code,
+                subject: subscription.ordered.then(|| audit::subject((&kind, &id), &data.0)),
             }));
         }
         found.sort_by(|one, other| (one.at, &one.entry).cmp(&(other.at, &other.entry)));
@@ -82,8 +94,9 @@ impl Tx {
         let next_from = past.get(MAX_REPLAYED).map(|past| past.at);
         let some = past.into_iter().take(MAX_REPLAYED);
         let mut replayed = 0;
-        for PastEvent { entry, code, .. } in some {
-            let row = DeliveryRow::fresh(ctx, id, (event_of(&entry), code.to_owned()), (1, None));
+        for PastEvent { entry, code, subject, .. } in some {
+            let row = PendingRow::fresh(ctx, id, (event_of(&entry), code.to_owned()), (1, None));
+            let row = PendingRow { subject, ..row };
             self.db.later(Row::Delivery(Box::new(row)))?;
             replayed += 1;
         }
@@ -106,7 +119,7 @@ impl Tx {
             .filter(hours::hour.ge(from.naive()))
             .order(hours::hour)
             .select((hours::hour, hours::succeeded, hours::failed));
-        let found: Vec<(chrono::NaiveDateTime, i64, i64)> = read!(self, c => query.load(c).await)?;
+        let found: Vec<(NaiveDateTime, i64, i64)> = read!(self, c => query.load(c).await)?;
         let hour = |(hour, succeeded, failed)| HourOfDeliveries {
             hour: Timestamp::from_naive(hour),
             succeeded,
@@ -156,6 +169,7 @@ impl Tx {
                 .filter(rows::subscription_id.eq(id.as_str()))
                 .filter(rows::id.le(last));
             change_unaudited!(self, Unaudited::Delivered, c => diesel::delete(away).execute(c).await)?;
+            self.release_first(id, now).await?;
         }
         let old = hours::table
             .filter(hours::tenant_id.eq(&tenant))

@@ -7,6 +7,7 @@ mod dispatch_queue;
 mod dispatchers;
 mod fan_out;
 mod history;
+mod order;
 mod queue;
 mod record;
 mod retry;
@@ -20,7 +21,7 @@ use kernel::{Actor, Ctx, Env, StoreResult, TenantId};
 
 use crate::error::corrupt;
 
-pub(crate) use self::delivery_row::{DeliveryRow, insert_delivery};
+pub(crate) use self::delivery_row::{PendingRow, insert_delivery};
 pub(crate) use self::fan_out::{FanOut, WokenSubscriptions};
 pub use self::{
     deliveries::event_payload,

@@ -10,14 +10,17 @@ use diesel::{
 use diesel_async::RunQueryDsl;
 use kernel::{StoreResult, Timestamp};
 
-use super::{delivery_row::DeliveryRow, key};
+use super::{delivery_row::PendingRow, key};
 use crate::{
     Across, Tx,
     conn::on,
     db::{change_unaudited, read},
     json::{JsonText, read_json},
     prepared::Prepared,
-    schema::{webhook_deliveries as rows, webhook_queues as queues, webhook_subscriptions as subscriptions},
+    schema::{
+        pending_deliveries, webhook_deliveries as rows, webhook_queues as queues,
+        webhook_subscriptions as subscriptions,
+    },
     shards::select_of_shard,
 };
 
@@ -147,11 +150,16 @@ impl Across {
     }
 }
 
+/// Selects first attempts.
+const FIRST: &str = "webhook_deliveries.is_fresh";
+/// Selects retries, and attempts that wait.
+const RETRY: &str = "NOT webhook_deliveries.is_fresh";
+
 /// Next retry, tenant, subscription, and owner and end of the lease.
 type RetryRow = (NaiveDateTime, String, String, String, NaiveDateTime);
 
-/// URL, secrets, start of the current failures, and lease owner.
-type ReceiverRow = (String, JsonText, Option<NaiveDateTime>, String);
+/// URL, secrets, order, start of the current failures, and lease owner.
+type ReceiverRow = (String, JsonText, bool, Option<NaiveDateTime>, String);
 
 impl Tx {
     /// Leases a subscription by compare-and-set. Returns whether this succeeded.
@@ -166,7 +174,11 @@ impl Tx {
         let same = row.filter(queues::lease_owner.eq(&owner)).filter(queues::lease_until.eq(until));
         let ours = (queues::lease_owner.eq(&lease.owner), queues::lease_until.eq(lease.until.naive()));
         let update = Prepared(diesel::update(same).set(ours));
-        Ok(change_unaudited!(self, Unaudited::Delivered, c => update.execute(c).await)? == 1)
+        let is_ours = change_unaudited!(self, Unaudited::Delivered, c => update.execute(c).await)? == 1;
+        if is_ours && owner != lease.owner {
+            self.release_first(id, lease.now).await?;
+        }
+        Ok(is_ours)
     }
 
     /// Releases the leases of subscriptions.
@@ -185,13 +197,14 @@ impl Tx {
         Ok(())
     }
 
-    /// Returns the receiver and its due deliveries: at most `most` first attempts and `most` retries.
+    /// Returns the receiver and its due deliveries: at most `most` first attempts and `most` retries. `None` if this
+    /// needs a unit of work that writes, because the subscription is ordered.
     pub async fn take_webhook(
         &mut self,
         id: &SubscriptionId,
         lease: &Lease,
         most: usize,
-    ) -> StoreResult<LeaseOutcome> {
+    ) -> StoreResult<Option<LeaseOutcome>> {
         let query = subscriptions::table
             .inner_join(
                 queues::table.on(queues::tenant_id
@@ -201,41 +214,61 @@ impl Tx {
             .filter(subscriptions::tenant_id.eq(self.tenant.as_str()))
             .filter(subscriptions::id.eq(id.as_str()))
             .filter(subscriptions::enabled.eq(true))
-            .select((subscriptions::url, subscriptions::secrets, queues::failing_since, queues::lease_owner));
+            .select((
+                subscriptions::url,
+                subscriptions::secrets,
+                subscriptions::ordered,
+                queues::failing_since,
+                queues::lease_owner,
+            ));
         let found: Option<ReceiverRow> = read!(self, c => query.first(c).await.optional())?;
-        let Some((url, secrets, failing_since, owner)) = found else { return Ok(LeaseOutcome::Nothing) };
+        let Some((url, secrets, is_ordered, failing_since, owner)) = found else {
+            return Ok(Some(LeaseOutcome::Nothing));
+        };
         if owner != lease.owner {
-            return Ok(LeaseOutcome::Elsewhere);
+            return Ok(Some(LeaseOutcome::Elsewhere));
+        }
+        if is_ordered && !self.db.is_writable() {
+            return Ok(None);
         }
         let receiver = Receiver {
             url,
             secrets: read_json("webhook_subscriptions.secrets", &secrets)?,
             failing_since: failing_since.map(Timestamp::from_naive),
         };
-        let fresh = self.due(id, "webhook_deliveries.is_fresh", lease.now, most).await?;
-        let retries = self.due(id, "NOT webhook_deliveries.is_fresh", lease.now, most).await?;
-        Ok(LeaseOutcome::Ours {
+        if is_ordered {
+            self.lock_queue(id).await?;
+        }
+        let (fresh, has_more) = self.due(id, FIRST, (is_ordered, lease.now), most).await?;
+        let (retries, has_more_retries) = self.due(id, RETRY, (is_ordered, lease.now), most).await?;
+        Ok(Some(LeaseOutcome::Ours {
             receiver: Box::new(receiver),
             fresh: self.attempts(fresh).await?,
             retries: self.attempts(retries).await?,
-        })
+            has_more: has_more || has_more_retries,
+        }))
     }
 
     async fn due(
         &mut self,
         id: &SubscriptionId,
         kind: &'static str,
-        now: Timestamp,
+        (is_ordered, now): (bool, Timestamp),
         most: usize,
-    ) -> StoreResult<Vec<DeliveryRow>> {
-        let query = rows::table
-            .filter(rows::tenant_id.eq(self.tenant.as_str()))
-            .filter(rows::subscription_id.eq(id.as_str()))
+    ) -> StoreResult<(Vec<PendingRow>, bool)> {
+        if is_ordered {
+            return self.due_in_order(id, kind, now, most).await;
+        }
+        let query = pending_deliveries::table
+            .filter(pending_deliveries::tenant_id.eq(self.tenant.as_str()))
+            .filter(pending_deliveries::subscription_id.eq(id.as_str()))
             .filter(diesel::dsl::sql::<Bool>(kind))
-            .filter(rows::due_at.is_not_null())
-            .filter(rows::due_at.le(now.naive()))
-            .order((rows::due_at, rows::id))
+            .filter(pending_deliveries::due_at.is_not_null())
+            .filter(pending_deliveries::due_at.le(now.naive()))
+            .order((pending_deliveries::due_at, pending_deliveries::id))
             .limit(i64::try_from(most).unwrap_or(i64::MAX));
-        read!(self, c => query.select(DeliveryRow::as_select()).load(c).await)
+        let found: Vec<PendingRow> = read!(self, c => query.select(PendingRow::as_select()).load(c).await)?;
+        let has_more = found.len() >= most;
+        Ok((found, has_more))
     }
 }

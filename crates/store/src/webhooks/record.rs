@@ -10,15 +10,18 @@ use diesel::{
     sql_types::{Array, BigInt, Binary, Bool, Nullable, Text, Timestamp as SqlTimestamp},
 };
 use diesel_async::RunQueryDsl;
-use kernel::{StoreResult, Timestamp};
+use kernel::{Ctx, StoreResult, Timestamp};
 
 use crate::{
     Tx,
     conn::Conn,
-    db::{change_unaudited, lock, unaudited},
+    db::{change_unaudited, unaudited},
     error::store_error,
     prepared::Prepared,
-    schema::{webhook_deliveries as rows, webhook_hours as hours, webhook_queues as queues},
+    schema::{
+        pending_deliveries as pending, webhook_deliveries as rows, webhook_hours as hours,
+        webhook_queues as queues,
+    },
 };
 
 /// Stores the outcomes of many attempts with one statement that stays prepared, and returns those that had none
@@ -45,8 +48,14 @@ struct RecordedId {
 }
 
 impl Tx {
-    /// Stores outcomes and the following attempts. An attempt that already has an outcome is skipped.
-    pub async fn record_webhooks(&mut self, batch: &Batch) -> StoreResult<()> {
+    /// Stores outcomes and the following attempts. An attempt that already has an outcome is skipped. Returns ordered
+    /// subscriptions with events that waited for these attempts.
+    pub async fn record_webhooks(&mut self, ctx: &Ctx, batch: &Batch) -> StoreResult<Vec<SubscriptionId>> {
+        let is_ordered = |(_, report): &&(SubscriptionId, Report)| report.attempt.subject.is_some();
+        let ordered: BTreeSet<_> = batch.reports.iter().filter(is_ordered).map(|(id, _)| id).collect();
+        for id in ordered {
+            self.lock_queue(id).await?;
+        }
         let recorded = self.store_outcomes(&batch.reports).await?;
         let is_new = |(id, report): &&(SubscriptionId, Report)| {
             recorded.contains(&(id.to_string(), report.attempt.id.to_string()))
@@ -75,15 +84,14 @@ impl Tx {
         for id in retried {
             self.set_next_retry(id).await?;
         }
-        Ok(())
+        self.release_next(&new_reports, ctx.now).await
     }
 
     /// Updates when the next retry is due.
     pub(super) async fn set_next_retry(&mut self, id: &SubscriptionId) -> StoreResult<()> {
         let tenant = self.tenant.as_str().to_owned();
         // Locked by a separate statement, so that the next one sees what the previous lock holder committed.
-        let queue = queues::table.find((&tenant, id.as_str())).select(queues::lease_owner);
-        let _locked: Option<String> = lock!(self, for_update, first, queue)?;
+        self.lock_queue(id).await?;
         let update = || diesel::sql_query(NEXT_RETRY).bind::<Text, _>(&tenant).bind::<Text, _>(id.as_str());
         change_unaudited!(self, Unaudited::Delivered, c => Prepared(update()).execute(c).await)?;
         Ok(())
@@ -184,27 +192,29 @@ impl Tx {
             let tenant = self.tenant.as_str().to_owned();
             let key = (tenant.as_str(), subscription.as_str(), report.attempt.id.as_str());
             // If the event has no audit entry, its payload is copied to the next attempt.
-            let row = rows::table.find(key).select((
-                rows::tenant_id,
-                rows::subscription_id,
+            let row = pending::table.find(key).select((
+                pending::tenant_id,
+                pending::subscription_id,
                 next.id.as_str().into_sql::<Text>(),
-                rows::event_id,
-                rows::event_type,
-                rows::payload,
-                rows::attempt + 1_i64,
+                pending::event_id,
+                pending::event_type,
+                pending::subject,
+                pending::payload,
+                pending::attempt + 1_i64,
                 false.into_sql::<Bool>(),
                 Some(next.at.naive()).into_sql::<Nullable<SqlTimestamp>>(),
             ));
-            let insert = row.insert_into(rows::table).into_columns((
-                rows::tenant_id,
-                rows::subscription_id,
-                rows::id,
-                rows::event_id,
-                rows::event_type,
-                rows::payload,
-                rows::attempt,
-                rows::is_fresh,
-                rows::due_at,
+            let insert = row.insert_into(pending::table).into_columns((
+                pending::tenant_id,
+                pending::subscription_id,
+                pending::id,
+                pending::event_id,
+                pending::event_type,
+                pending::subject,
+                pending::payload,
+                pending::attempt,
+                pending::is_fresh,
+                pending::due_at,
             ));
             change_unaudited!(self, Unaudited::Delivered, c => insert.execute(c).await)?;
         }

@@ -6,8 +6,16 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use kernel::{Ctx, StoreResult};
 
-use super::delivery_row::DeliveryRow;
-use crate::{Tx, db::change_unaudited, prepared::Prepared, schema::webhook_deliveries as rows};
+use super::{
+    delivery_row::{DeliveryRow, PendingRow},
+    order::WAITING,
+};
+use crate::{
+    Tx,
+    db::change_unaudited,
+    prepared::Prepared,
+    schema::{pending_deliveries, webhook_deliveries as rows},
+};
 
 /// Maximum number of attempts followed to find the newest one.
 const MAX_FOLLOWED: usize = 50;
@@ -24,6 +32,9 @@ impl Tx {
         let Some(mut last) = self.delivery(of, id).await? else { return Ok(None) };
         let mut before = None;
         for _ in 0..MAX_FOLLOWED {
+            if last.due_at == Some(WAITING) {
+                return Ok(Some(last.into()));
+            }
             if last.due_at.is_some() && self.make_due_now(ctx, of, &last.id, before.as_deref()).await? {
                 (last.is_fresh, last.due_at) = (true, Some(ctx.now.naive()));
                 return Ok(Some(self.outcome_of(of, last)));
@@ -35,15 +46,15 @@ impl Tx {
             before = Some(std::mem::replace(&mut last, row).id);
         }
         let event = (last.event_id, last.event_type);
-        let row = DeliveryRow::fresh(ctx, of, event, (last.attempt + 1, last.payload));
-        change_unaudited!(self, Unaudited::Delivered, c => diesel::insert_into(rows::table).values(&row).execute(c).await)?;
+        let row = PendingRow::fresh(ctx, of, event, (last.attempt + 1, last.payload));
+        change_unaudited!(self, Unaudited::Delivered, c => diesel::insert_into(pending_deliveries::table).values(&row).execute(c).await)?;
         // Links both ends to the new attempt, so that a repeated request does not follow all attempts again.
         for known in [last.id.as_str(), id] {
             let link = rows::table.find((self.tenant.as_str(), of.as_str(), known));
             let link = Prepared(diesel::update(link).set(rows::next_id.eq(Some(row.id.clone()))));
             change_unaudited!(self, Unaudited::Delivered, c => link.execute(c).await)?;
         }
-        Ok(Some(self.outcome_of(of, row)))
+        Ok(Some(self.outcome_of(of, row.into())))
     }
 
     /// Makes a pending attempt due now, also in its predecessor's row. Returns `false` if it has an outcome already.

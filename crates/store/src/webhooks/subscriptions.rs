@@ -31,6 +31,7 @@ struct SubscriptionRow {
     name: String,
     url: String,
     event_filters: JsonText,
+    ordered: bool,
     enabled: bool,
     disabled_reason: Option<String>,
     secrets: JsonText,
@@ -48,6 +49,7 @@ impl SubscriptionRow {
             name: subscription.name.clone(),
             url: subscription.url.clone(),
             event_filters: json_text("webhook_subscriptions.event_filters", &subscription.event_filters)?,
+            ordered: subscription.ordered,
             enabled: subscription.enabled,
             disabled_reason: subscription.disabled_reason.map(|reason| reason.as_str().to_owned()),
             secrets: json_text("webhook_subscriptions.secrets", &subscription.secrets)?,
@@ -72,6 +74,7 @@ impl TryFrom<SubscriptionRow> for Subscription {
             name: row.name,
             url: row.url,
             event_filters: read_json("webhook_subscriptions.event_filters", &row.event_filters)?,
+            ordered: row.ordered,
             enabled: row.enabled,
             disabled_reason: row.disabled_reason.map(reason).transpose()?,
             secrets: read_json("webhook_subscriptions.secrets", &row.secrets)?,
@@ -93,12 +96,8 @@ fn wants(subscription: &Subscription) -> impl Fn(&str) -> bool {
 
 impl Tx {
     /// Expands the filters to routes: one row for each wanted type.
-    async fn route(
-        &mut self,
-        id: &SubscriptionId,
-        types: &[&str],
-        wants: impl Fn(&str) -> bool,
-    ) -> StoreResult<()> {
+    async fn route(&mut self, subscription: &Subscription, types: &[&str]) -> StoreResult<()> {
+        let (id, wants) = (&subscription.id, wants(subscription));
         let tenant = self.tenant.as_str().to_owned();
         for code in types {
             if wants(code) {
@@ -106,9 +105,15 @@ impl Tx {
                     routes::tenant_id.eq(&tenant),
                     routes::event_type.eq(*code),
                     routes::subscription_id.eq(id.as_str()),
+                    routes::ordered.eq(subscription.ordered),
                 );
-                let insert =
-                    Prepared(diesel::insert_into(routes::table).values(row).on_conflict_do_nothing());
+                let insert = Prepared(
+                    diesel::insert_into(routes::table)
+                        .values(row)
+                        .on_conflict((routes::tenant_id, routes::event_type, routes::subscription_id))
+                        .do_update()
+                        .set(routes::ordered.eq(subscription.ordered)),
+                );
                 change_unaudited!(self, Unaudited::PartOfChange, c => insert.execute(c).await)?;
             } else {
                 let delete = diesel::delete(routes::table.find((&tenant, *code, id.as_str())));
@@ -132,7 +137,7 @@ impl Tx {
             let id = id.parse().map_err(|error| corrupt("webhook_subscriptions.id", error))?;
             // Reads it again with a lock, because it may be changing.
             if let Some(subscription) = SubscriptionStore::subscription(self, &id).await? {
-                self.route(&subscription.id, &types, wants(&subscription)).await?;
+                self.route(&subscription, &types).await?;
                 let row = rows::table.find((self.tenant.as_str(), id.as_str()));
                 let routed = i64::try_from(types.len()).unwrap_or(i64::MAX);
                 let update = Prepared(diesel::update(row).set(rows::routed.eq(routed)));
@@ -216,7 +221,7 @@ impl SubscriptionStore for Tx {
             queues::lease_until.eq(row.created_at),
         );
         change!(self, c => diesel::insert_into(queues::table).values(queue).execute(c).await)?;
-        self.route(&subscription.id, &types, wants(subscription)).await?;
+        self.route(subscription, &types).await?;
         Ok(())
     }
 
@@ -224,12 +229,16 @@ impl SubscriptionStore for Tx {
         let types = types();
         let row = SubscriptionRow::new(&self.tenant, subscription, types.len())?;
         let of_subscription = rows::table.find((&row.tenant_id, &row.id));
-        let was: Option<bool> =
-            read!(self, c => of_subscription.select(rows::enabled).first(c).await.optional())?;
+        let settings = of_subscription.select((rows::enabled, rows::ordered));
+        let was: Option<(bool, bool)> = read!(self, c => settings.first(c).await.optional())?;
         let update = Prepared(diesel::update(of_subscription).set(&row));
         change!(self, c => update.execute(c).await)?;
-        self.route(&subscription.id, &types, wants(subscription)).await?;
-        if was != Some(subscription.enabled) {
+        self.route(subscription, &types).await?;
+        if was.is_some_and(|(_, ordered)| ordered && !subscription.ordered) {
+            self.lock_queue(&subscription.id).await?;
+            self.release_all(&subscription.id, subscription.updated_at).await?;
+        }
+        if was.is_none_or(|(enabled, _)| enabled != subscription.enabled) {
             self.reset_failures(&subscription.id).await?;
         }
         self.db.wake_subscription(subscription.id.clone(), true);

@@ -22,7 +22,8 @@ pub use self::{
     board::Limits,
     http::{HttpDeliver, sent},
     queue::{
-        Batch, Deliverer, DisabledSubscription, DispatchObserver, Key, Lease, LeaseOutcome, Receiver, Wakeups,
+        Batch, Deliverer, DisabledSubscription, DispatchObserver, Key, Lease, LeaseOutcome, Receiver,
+        Recorded, Wakeups,
     },
 };
 use self::{
@@ -76,9 +77,9 @@ pub struct Dispatcher {
 /// A message of a task to the dispatcher.
 enum Message {
     Due(StoreResult<Vec<Key>>),
-    Taken { key: Key, most: usize, lease_until: Option<Timestamp>, taken: StoreResult<LeaseOutcome> },
+    Taken { key: Key, lease_until: Option<Timestamp>, taken: StoreResult<LeaseOutcome> },
     Done { key: Key, attempt: Attempt, outcome: Outcome, attempted_at: Timestamp },
-    Recorded(Batch, StoreResult<Vec<DisabledSubscription>>),
+    Recorded(Batch, StoreResult<Recorded>),
 }
 
 /// A running dispatcher.
@@ -219,7 +220,7 @@ impl RunningDispatcher {
         tokio::spawn(async move {
             let taken = queue.take(&key, &lease, is_held, most).await;
             let lease_until = (!is_held).then_some(lease.until);
-            let _ended = tell.send(Message::Taken { key, most, lease_until, taken });
+            let _ended = tell.send(Message::Taken { key, lease_until, taken });
         });
     }
 
@@ -269,9 +270,9 @@ impl RunningDispatcher {
                     Err(error) => self.parts.seen.failed("finding due deliveries", &error),
                 }
             }
-            Message::Taken { key, most, lease_until, taken } => {
+            Message::Taken { key, lease_until, taken } => {
                 self.takes -= 1;
-                self.lane_read(&key, most, lease_until, taken, now);
+                self.lane_read(&key, lease_until, taken, now);
             }
             Message::Done { key, attempt, outcome, attempted_at } => {
                 self.board.done(&key, attempt.is_fresh, &outcome);
@@ -285,7 +286,7 @@ impl RunningDispatcher {
                 self.parts.seen.attempted(&key, &done.report);
             }
             Message::Recorded(batch, result) => match result {
-                Ok(disabled) => {
+                Ok(Recorded { disabled, released }) => {
                     self.reports.recorded(&batch.tenant);
                     let key = |subscription: &SubscriptionId| Key {
                         tenant: batch.tenant.clone(),
@@ -293,6 +294,9 @@ impl RunningDispatcher {
                     };
                     for (subscription, report) in &batch.reports {
                         self.board.recorded(&key(subscription), &report.attempt.id, now);
+                    }
+                    for subscription in released {
+                        self.board.want(&key(&subscription), false, now);
                     }
                     for (subscription, reason) in disabled {
                         self.parts.seen.disabled(&key(&subscription), reason);
@@ -309,17 +313,15 @@ impl RunningDispatcher {
     fn lane_read(
         &mut self,
         key: &Key,
-        most: usize,
         lease_until: Option<Timestamp>,
         taken: StoreResult<LeaseOutcome>,
         now: Instant,
     ) {
         let is_hearsay = self.hearsay.remove(key);
         match taken {
-            Ok(LeaseOutcome::Ours { receiver, fresh, retries }) => {
+            Ok(LeaseOutcome::Ours { receiver, fresh, retries, has_more }) => {
                 match self.parts.deliver.signers(key, &receiver, self.parts.env.now()) {
                     Ok(signers) => {
-                        let has_more = fresh.len() >= most || retries.len() >= most;
                         let found = (fresh, retries);
                         self.board.lane_read(key, (*receiver, signers), found, (has_more, lease_until), now);
                     }

@@ -84,11 +84,22 @@ pub enum LeaseOutcome {
         fresh: Vec<Attempt>,
         /// Retries that are due.
         retries: Vec<Attempt>,
+        /// Whether there may be more of either.
+        has_more: bool,
     },
 }
 
 /// A subscription that is disabled because of its outcomes.
 pub type DisabledSubscription = (SubscriptionId, DisabledReason);
+
+/// What followed from recorded outcomes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Recorded {
+    /// Subscriptions that were disabled because of them.
+    pub disabled: Vec<DisabledSubscription>,
+    /// Ordered subscriptions with events that waited for these attempts.
+    pub released: Vec<SubscriptionId>,
+}
 
 /// The outcomes of some attempts of one tenant.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -334,3 +334,32 @@ async fn a_receiver_that_never_responds_gets_one_delivery_at_a_time() {
     let meanwhile = world.network.to(URL).len() - before;
     assert!((9..=11).contains(&meanwhile), "{meanwhile}");
 }
+
+#[tokio::test(start_paused = true)]
+async fn ordered_subscription_delays_only_events_of_the_same_subject() {
+    let world = World::new();
+    let tenant = world.tenant();
+    let key = world.subscribe_ordered(&tenant, URL, true).await;
+    world.network.does(URL, Does::Answer(500, Duration::ZERO));
+    let ada = world.publish_about(&tenant, "user:usr_ada", 3);
+    let bob = world.publish_about(&tenant, "user:usr_bob", 2);
+    let _at_work = world.start(Limits::default());
+    world.pass(SECOND).await;
+    let events = || world.network.to(URL).into_iter().map(|sent| sent.event).collect::<Vec<_>>();
+    assert_eq!(events(), [ada[0].clone(), bob[0].clone()]);
+    let answer = 20;
+    world.network.does(URL, Does::Answer(204, Duration::from_millis(answer)));
+    let carol = world.publish_about(&tenant, "user:usr_carol", 1);
+    world.pass(SECOND).await;
+    assert_eq!(events()[2..], carol, "the failed ones hold back only their own subjects");
+    world.pass(10 * SECOND).await;
+    assert_eq!((events().len(), world.pending(&key)), (8, 0));
+    for of_one in [&ada, &bob] {
+        let sent: Vec<_> =
+            world.network.to(URL).into_iter().filter(|sent| of_one.contains(&sent.event)).skip(1).collect();
+        assert!(sent.iter().map(|sent| &sent.event).eq(of_one.iter()));
+        for pair in sent.windows(2) {
+            assert!(pair[1].at >= pair[0].at.plus_millis(answer.cast_signed()), "{sent:?}");
+        }
+    }
+}

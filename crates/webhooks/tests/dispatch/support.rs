@@ -14,8 +14,8 @@ use async_trait::async_trait;
 use kernel::{Actor, Ctx, Env, ManualEnv, MasterKeys, Secret, StoreError, StoreResult, TenantId, Timestamp};
 use tokio::time::Instant;
 use webhooks::{
-    Attempt, AttemptError, Batch, Deliverer, DisabledReason, DisabledSubscription, DispatchObserver,
-    Dispatcher, Key, KeyError, Lease, LeaseOutcome, Limits, MemoryQueue, New, Outcome, Queue, Receiver,
+    Attempt, AttemptError, Batch, Deliverer, DisabledReason, DispatchObserver, Dispatcher, Key, KeyError,
+    Lease, LeaseOutcome, Limits, MemoryQueue, New, Outcome, PublishedEvent, Queue, Receiver, Recorded,
     SecretKeys, Signers, Wakeups, client::AddressGuard,
 };
 
@@ -148,7 +148,7 @@ impl Queue for Flaky {
         tokio::time::sleep(Duration::from_millis(3)).await;
         taken
     }
-    async fn record(&self, batch: &Batch) -> StoreResult<Vec<DisabledSubscription>> {
+    async fn record(&self, batch: &Batch) -> StoreResult<Recorded> {
         self.up()?;
         self.queue.record(batch).await
     }
@@ -230,8 +230,12 @@ impl World {
 
     /// Creates a subscription to all events.
     pub(crate) async fn subscribe(&self, tenant: &TenantId, url: &str) -> Key {
+        self.subscribe_ordered(tenant, url, false).await
+    }
+
+    pub(crate) async fn subscribe_ordered(&self, tenant: &TenantId, url: &str, ordered: bool) -> Key {
         let mut store = self.queue.queue.of(tenant);
-        let new = New { name: "test".into(), url: url.into(), event_filters: Vec::new() };
+        let new = New { name: "test".into(), url: url.into(), event_filters: Vec::new(), ordered };
         let (guard, keys) = (AddressGuard::new(Vec::new(), false), keys(1));
         let (made, _) = webhooks::create(&self.ctx(tenant), &mut store, (&guard, &keys), new).await.unwrap();
         Key { tenant: tenant.clone(), subscription: made.id }
@@ -239,11 +243,17 @@ impl World {
 
     /// Publishes `count` events and returns their ids.
     pub(crate) fn publish(&self, tenant: &TenantId, count: usize) -> Vec<String> {
+        self.publish_about(tenant, "user:usr_1", count)
+    }
+
+    /// Publishes `count` events about a subject and returns their ids.
+    pub(crate) fn publish_about(&self, tenant: &TenantId, subject: &str, count: usize) -> Vec<String> {
         let ids: Vec<String> =
             (0..count).map(|_| format!("evt_{:06}", self.events.fetch_add(1, Ordering::SeqCst))).collect();
         for id in &ids {
             let body = bytes::Bytes::from_static(b"{}");
-            for key in self.queue.queue.publish(&*self.env, tenant, (id, "ACCOUNT_USER_CREATED"), &body) {
+            let event = PublishedEvent { id, kind: "ACCOUNT_USER_CREATED", subject, body: &body };
+            for key in self.queue.queue.publish(&*self.env, tenant, &event) {
                 self.news.notify(key, false);
             }
         }

@@ -62,8 +62,18 @@ fn webhook_is_created_changed_and_removed() {
         assert_eq!(BASE64.decode(secret.strip_prefix("whsec_").unwrap().as_bytes()).unwrap().len(), 32);
         assert_eq!(made["warnings"], json!(["eventFilters: NOPE_* matches no existing event type"]));
         let names: Vec<_> = made.as_object().unwrap().keys().map(String::as_str).collect();
-        let shape =
-            ["id", "name", "url", "eventFilters", "enabled", "createdAt", "updatedAt", "secret", "warnings"];
+        let shape = [
+            "id",
+            "name",
+            "url",
+            "eventFilters",
+            "ordered",
+            "enabled",
+            "createdAt",
+            "updatedAt",
+            "secret",
+            "warnings",
+        ];
         assert_eq!(names, shape);
         let path = format!("{WEBHOOKS}/{}", made["id"].as_str().unwrap());
         let shown = browser.get(&path).json();
@@ -142,7 +152,7 @@ fn errors_name_the_invalid_field() {
     eventFilters[0]: write 1 to 128 characters of A-Z, a-z, 0-9, _, . and *
     eventFilters: write at most 50 filters
     eventFilters: invalid type: string "ACCOUNT_*", expected a sequence
-    colour: unknown field `colour`, expected one of `name`, `url`, `eventFilters`
+    colour: unknown field `colour`, expected one of `name`, `url`, `eventFilters`, `ordered`
     "#);
     // The operator allows this range.
     subscribe(&browser, "https://192.0.2.1/", &[]);
@@ -489,5 +499,42 @@ fn two_instances_deliver_each_event_once() {
             eventually(|| done() == 40);
             assert_eq!(sink.received("/in").len(), 40);
         });
+    });
+}
+
+#[test]
+fn ordered_webhook_delivers_the_events_of_a_user_in_order() {
+    on_both(|server| {
+        let (tenant, browser) = admin(server, "acme");
+        let sink = Sink::start();
+        sink.answers("/in", 500, "", "");
+        let new = json!({ "name": "ordered", "url": sink.url("/in"), "eventFilters": ["ACCOUNT_USER_*"], "ordered": true });
+        let made = browser.post(WEBHOOKS, &new).json();
+        assert_eq!(made["ordered"], true);
+        let path = format!("{WEBHOOKS}/{}", made["id"].as_str().unwrap());
+        let (ada, bob) = (create_user(&tenant, "ada@acme.example"), create_user(&tenant, "bob@acme.example"));
+        sink.await_received("/in", 2);
+        tenant.scim.delete(&format!("/api/scim/v2/Users/{ada}"));
+        let waiting = || -> Vec<Value> {
+            let listed = browser.get(&format!("{path}/deliveries")).json();
+            let all = listed["deliveries"].as_array().unwrap();
+            all.iter().filter(|one| one["waiting"] == true).cloned().collect()
+        };
+        eventually(|| waiting().len() == 1);
+        let waiting = &waiting()[0];
+        assert_eq!((&waiting["status"], waiting.get("nextAttemptAt")), (&json!("PENDING"), None));
+        let again = browser
+            .post(&format!("{path}/deliveries/{}/retry", waiting["id"].as_str().unwrap()), &json!({}))
+            .json();
+        assert_eq!(again["waiting"], true, "it is sent no earlier");
+        sink.answers("/in", 204, "", "");
+        let all = sink.await_received("/in", 5);
+        let about = |user: &str| -> Vec<String> {
+            let of_user = all.iter().filter(|one| one.json()["resource"]["id"] == *user);
+            of_user.map(|one| one.json()["type"].as_str().unwrap().to_owned()).collect()
+        };
+        let (created, deleted) = ("ACCOUNT_USER_CREATED", "ACCOUNT_USER_DELETED");
+        assert_eq!(about(&ada), [created, created, deleted]);
+        assert_eq!(about(&bob), [created, created]);
     });
 }
