@@ -197,6 +197,15 @@ export async function webhooks({ page, complaints, confirm }, see, by) {
   await page.locator('[data-wrong="url"]').getByText("user name or password").waitFor();
   await by(page, "Discard changes").click();
   assert.equal(await url.inputValue(), receiver.url);
+  const ordered = page.getByLabel("Deliver the events of each user in order");
+  for (const wanted of [true, false]) {
+    await ordered.setChecked(wanted);
+    await save.click();
+    await shows("Webhook saved.");
+    await page.reload();
+    await page.waitForFunction(() => document.querySelector("[name=name]").value !== "");
+    assert.equal(await ordered.isChecked(), wanted);
+  }
   await name.fill("SIEM");
   await by(page, "Remove ACCOUNT_FUTURE_*").click();
   await save.click();
