@@ -41,10 +41,14 @@ pub struct Entry {
 impl Entry {
     /// Creates the entry of `event` in the operation `ctx`.
     pub fn new(ctx: &Ctx, event: Event) -> Self {
+        Self::with_id(AuditId::new(&*ctx.env), ctx, event)
+    }
+
+    fn with_id(id: AuditId, ctx: &Ctx, event: Event) -> Self {
         let mut salt = vec![0; SALT_LEN];
         ctx.env.fill(&mut salt);
         Self {
-            id: AuditId::new(&*ctx.env),
+            id,
             tenant: ctx.tenant.clone(),
             timestamp: ctx.now,
             actor: ctx.actor.clone(),
@@ -58,7 +62,7 @@ impl Entry {
     pub fn all(ctx: &Ctx, events: Vec<Event>) -> Vec<Self> {
         let mut ids: Vec<_> = events.iter().map(|_| AuditId::new(&*ctx.env)).collect();
         ids.sort();
-        ids.into_iter().zip(events).map(|(id, event)| Self { id, ..Self::new(ctx, event) }).collect()
+        ids.into_iter().zip(events).map(|(id, event)| Self::with_id(id, ctx, event)).collect()
     }
 
     /// Computes the RFC 6962 leaf hash over: tenant, id, timestamp (RFC 3339, milliseconds), actor type, actor id,

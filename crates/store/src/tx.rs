@@ -66,8 +66,7 @@ impl Tx {
 
     async fn append_events(&mut self, ctx: &Ctx, events: Vec<Event>) -> StoreResult<()> {
         self.db.may_commit(events.len())?;
-        let entries: Vec<_> = Entry::all(ctx, events);
-        self.append(&entries).await
+        self.append(&Entry::all(ctx, events)).await
     }
 
     pub(crate) fn into_conn(self) -> Conn {

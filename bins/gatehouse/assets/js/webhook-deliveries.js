@@ -71,15 +71,21 @@ function drawAnswer(delivery, place) {
   place.replaceChildren(element("h3", "Response"), error ? classed("p", "soft", `No response: ${outcome({ error })}.`) : answer(responseBody));
 }
 
+/** Labels the button that sends an event again, and hides it while the event waits. */
+function drawAgain({ status, waiting }, again) {
+  again.textContent = status === "PENDING" ? "Send now" : "Send again";
+  again.hidden = waiting === true;
+}
+
 /** Renders the details of an expanded row. */
 function details(delivery) {
   const request = classed("div", "request", classed("p", "soft", "Loading the request…"));
   const answered = element("div");
   answered.dataset.answer = "";
-  const again = element("button", delivery.status === "PENDING" ? "Send now" : "Send again");
+  const again = element("button");
   again.type = "button";
   again.dataset.act = "again";
-  again.hidden = delivery.waiting === true;
+  drawAgain(delivery, again);
   fetchPayload(delivery, request);
   drawAnswer(delivery, answered);
   const ids = facts([["Event ID", delivery.eventId], ["Delivery ID", delivery.id]]);
@@ -111,9 +117,7 @@ function drawRow(delivery) {
   const answered = $("[data-answer]", place);
   if (answered) {
     drawAnswer(delivery, answered);
-    const again = $('[data-act="again"]', place);
-    again.textContent = delivery.status === "PENDING" ? "Send now" : "Send again";
-    again.hidden = delivery.waiting === true;
+    drawAgain(delivery, $('[data-act="again"]', place));
   }
   return was === undefined || was.delivery.status !== delivery.status;
 }
