@@ -123,9 +123,8 @@ pub struct New {
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<EventFilter>, max_items = 50))]
     pub event_filters: Vec<String>,
-    /// Deliver the events of a subject, such as a user, one after the other.
+    /// Deliver the events of a subject, such as a user, one after the other. Default: `false`.
     #[serde(default)]
-    #[cfg_attr(feature = "openapi", schema(default = false))]
     pub ordered: bool,
 }
 
