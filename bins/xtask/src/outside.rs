@@ -35,6 +35,8 @@ pub(crate) enum Tools {
     Clients,
     /// Requests that schemathesis makes up from the description
     Administrator,
+    /// Webhook receivers
+    Webhooks,
     /// Resource servers that ask for step-ups
     StepUp,
     /// Logins through SAML identity providers
@@ -48,6 +50,7 @@ pub(crate) fn chosen(tools: Option<Tools>) -> Result<()> {
     match tools {
         Some(Tools::Clients) => within(clients::run),
         Some(Tools::Administrator) => within(clients::administrator),
+        Some(Tools::Webhooks) => within(webhooks::run),
         Some(Tools::StepUp) => {
             let cluster = Cluster::start(Durability::None)?;
             within(|folder| step_up::run(folder, &cluster.url()))

@@ -31,7 +31,7 @@ impl Area {
     pub(crate) fn of(path: &str) -> Self {
         match path {
             _ if path.starts_with("/api/scim/") => Self::Scim,
-            _ if path.starts_with("/api/") => Self::Api,
+            _ if path.starts_with("/api/") || path.starts_with("/.well-known/") => Self::Api,
             _ => Self::Pages,
         }
     }

@@ -11,6 +11,8 @@
 //! `examples/embed.rs` sends to itself with an in-memory queue ([`MemoryQueue`]).
 
 #[cfg(feature = "deliver")]
+mod asymmetric;
+#[cfg(feature = "deliver")]
 pub mod client;
 #[cfg(feature = "deliver")]
 mod delivery;
@@ -24,6 +26,7 @@ mod glob;
 mod history;
 #[cfg(feature = "deliver")]
 mod memory;
+mod public_key;
 #[cfg(feature = "deliver")]
 mod schedule;
 #[cfg(feature = "deliver")]
@@ -36,8 +39,11 @@ pub mod verify;
 #[cfg(feature = "deliver")]
 mod view;
 
+pub use self::public_key::PublicKey;
+
 #[cfg(feature = "deliver")]
 pub use self::{
+    asymmetric::{Jwk, SigningKey},
     delivery::{
         Attempt, AttemptError, DeliveryId, EventId, NextAttempt, Outcome, Payload, PayloadActor,
         PayloadResource, Report, TEST,
@@ -51,7 +57,7 @@ pub use self::{
     history::{Delivered, DeliveryStatus, HourOfDeliveries, ReplayRange, ReplaySummary},
     memory::{MemoryDelivery, MemoryQueue, MemorySubscriptions, PublishedEvent},
     schedule::{PATIENCE, STEPS, next_attempt},
-    secret::{Generation, PreviousSecret, SecretKeys, Secrets, Signers, SigningSecret},
+    secret::{Generation, Owner, PreviousSecret, SecretKeys, Secrets, Signer, Signers, SigningSecret},
     store::{Queue, SubscriptionStore},
     subscription::{
         DisabledReason, MAX_FILTERS, MAX_NAME, MAX_OVERLAP_HOURS, MAX_SUBSCRIPTIONS, New, OVERLAP_HOURS,

@@ -7,6 +7,8 @@ use ring::{digest, hkdf, hmac};
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    PublicKey,
+    asymmetric::SigningKey,
     subscription::SubscriptionId,
     verify::{PREFIX, key},
 };
@@ -123,6 +125,9 @@ impl Secrets {
     }
 }
 
+/// The tenant and the subscription that a secret belongs to.
+pub type Owner<'o> = (&'o TenantId, &'o SubscriptionId);
+
 /// The master keys that secrets are derived from, with their ids, newest first.
 pub struct SecretKeys(MasterKeys);
 
@@ -136,14 +141,15 @@ impl SecretKeys {
     pub fn generate(
         &self,
         env: &dyn Env,
-        (tenant, subscription): (&TenantId, &SubscriptionId),
+        of: Owner<'_>,
         number: u64,
     ) -> Result<(Generation, SigningSecret), KeyError> {
         let missing = || KeyError::Missing("newest".into());
         let (id, master) = self.0.iter().next().ok_or_else(missing)?;
         let mut salt = [0; LENGTH];
         env.fill(&mut salt);
-        let secret = derive(master, &salt, (tenant, subscription), number).ok_or_else(missing)?;
+        let bytes = derive(master, &salt, SECRET_INFO, of, number).ok_or_else(missing)?;
+        let secret = SigningSecret::new(bytes.expose());
         let generation = Generation {
             number,
             key: id.to_owned(),
@@ -154,57 +160,75 @@ impl SecretKeys {
     }
 
     /// Derives the secret of this generation. Fails if it differs from the one that was shown.
-    pub fn open(
-        &self,
-        of: (&TenantId, &SubscriptionId),
-        generation: &Generation,
-    ) -> Result<SigningSecret, KeyError> {
+    pub fn open(&self, of: Owner<'_>, generation: &Generation) -> Result<SigningSecret, KeyError> {
         let known = self.0.iter().find(|(id, _)| *id == generation.key);
         let (_, master) = known.ok_or_else(|| KeyError::Missing(generation.key.clone()))?;
         let wrong = || KeyError::Wrong(generation.key.clone());
         let bytes = |text: &str| BASE64.decode(text.as_bytes()).map_err(|_| wrong());
-        let secret = derive(master, &bytes(&generation.salt)?, of, generation.number).ok_or_else(wrong)?;
+        let salt = bytes(&generation.salt)?;
+        let derived = derive(master, &salt, SECRET_INFO, of, generation.number).ok_or_else(wrong)?;
+        let secret = SigningSecret::new(derived.expose());
         if constant_time_eq(&secret.hash(), &bytes(&generation.hash)?) { Ok(secret) } else { Err(wrong()) }
     }
 
-    /// Returns the secrets that sign now.
-    pub fn signers(
-        &self,
-        of: (&TenantId, &SubscriptionId),
-        secrets: &Secrets,
-        now: Timestamp,
-    ) -> Result<Signers, KeyError> {
-        let current = self.open(of, &secrets.current)?;
+    /// Returns the secrets and keys that sign now.
+    pub fn signers(&self, of: Owner<'_>, secrets: &Secrets, now: Timestamp) -> Result<Signers, KeyError> {
+        let current = self.signer(of, &secrets.current)?;
         match secrets.overlapping(now) {
             None => Ok(Signers { current, previous: None }),
             Some(PreviousSecret { generation, until }) => {
-                Ok(Signers { current, previous: Some((self.open(of, generation)?, *until)) })
+                Ok(Signers { current, previous: Some((self.signer(of, generation)?, *until)) })
             }
         }
     }
+
+    /// Derives secret and private key of this generation.
+    fn signer(&self, of: Owner<'_>, generation: &Generation) -> Result<Signer, KeyError> {
+        let secret = self.open(of, generation)?;
+        let wrong = || KeyError::Wrong(generation.key.clone());
+        let (_, master) = self.0.iter().find(|(id, _)| *id == generation.key).ok_or_else(wrong)?;
+        let salt = BASE64.decode(generation.salt.as_bytes()).map_err(|_| wrong())?;
+        let seed = derive(master, &salt, KEY_INFO, of, generation.number).ok_or_else(wrong)?;
+        Ok(Signer { secret, key: SigningKey::new(&seed).ok_or_else(wrong)? })
+    }
 }
 
-/// Derives a secret by HKDF-SHA256 (RFC 5869) from master key and salt, for `tenant|subscription|generation`.
+/// What a derived value is for: a shared secret.
+const SECRET_INFO: &str = "gatehouse webhook secret";
+/// What a derived value is for: the seed of a private key.
+const KEY_INFO: &str = "gatehouse webhook signing key";
+
+/// Derives 32 bytes by HKDF-SHA256 (RFC 5869) from master key and salt, for `info|tenant|subscription|generation`.
 fn derive(
     master: &Secret<Vec<u8>>,
     salt: &[u8],
-    (tenant, subscription): (&TenantId, &SubscriptionId),
+    info: &str,
+    (tenant, subscription): Owner<'_>,
     number: u64,
-) -> Option<SigningSecret> {
-    let info = format!("gatehouse webhook secret|{tenant}|{subscription}|{number}");
+) -> Option<Secret<[u8; LENGTH]>> {
+    let info = format!("{info}|{tenant}|{subscription}|{number}");
     let extracted = hkdf::Salt::new(hkdf::HKDF_SHA256, salt).extract(master.expose());
     let mut bytes = zeroize::Zeroizing::new([0; LENGTH]);
     extracted.expand(&[info.as_bytes()], hkdf::HKDF_SHA256).ok()?.fill(bytes.as_mut()).ok()?;
-    Some(SigningSecret::new(&bytes))
+    Some(Secret::new(*bytes))
 }
 
-/// The secrets that sign a delivery.
+/// The shared secret and the private key of one generation.
+#[derive(Clone)]
+pub struct Signer {
+    /// Signs for receivers that know it.
+    pub secret: SigningSecret,
+    /// Signs for receivers that know the public key.
+    pub key: SigningKey,
+}
+
+/// The generations that sign a delivery.
 #[derive(Clone)]
 pub struct Signers {
-    /// The newest secret.
-    pub current: SigningSecret,
-    /// The previous secret, and when it stops signing.
-    pub previous: Option<(SigningSecret, Timestamp)>,
+    /// The newest generation.
+    pub current: Signer,
+    /// The previous generation, and when it stops signing.
+    pub previous: Option<(Signer, Timestamp)>,
 }
 
 impl Signers {
@@ -212,36 +236,39 @@ impl Signers {
     ///
     /// `X-Service-Signature` always has one value. During a rotation, that is the signature with the previous secret,
     /// which receivers already know; the new one's is in `X-Service-Signature-Next`. `webhook-signature` contains
-    /// both.
+    /// both, first as `v1`, then as `v1a`.
     pub fn headers(&self, event_id: &str, now: Timestamp, body: &[u8]) -> Vec<(&'static str, String)> {
         let timestamp = now.unix_millis().div_euclid(1000).to_string();
-        let previous = self.previous.as_ref().filter(|(_, until)| *until > now).map(|(secret, _)| secret);
-        let standard = self.current.sign_standard(event_id, &timestamp, body);
+        let previous = self.previous.as_ref().filter(|(_, until)| *until > now).map(|(signer, _)| signer);
+        let current = self.current.secret.sign(&timestamp, body);
         let mut headers = match previous {
-            None => vec![
-                ("x-service-signature", self.current.sign(&timestamp, body)),
-                ("webhook-signature", standard),
-            ],
+            None => vec![("x-service-signature", current)],
             Some(previous) => vec![
-                ("x-service-signature", previous.sign(&timestamp, body)),
-                ("x-service-signature-next", self.current.sign(&timestamp, body)),
-                (
-                    "webhook-signature",
-                    format!("{} {standard}", previous.sign_standard(event_id, &timestamp, body)),
-                ),
+                ("x-service-signature", previous.secret.sign(&timestamp, body)),
+                ("x-service-signature-next", current),
             ],
         };
+        let signers: Vec<_> = previous.into_iter().chain([&self.current]).collect();
+        let shared = signers.iter().map(|signer| signer.secret.sign_standard(event_id, &timestamp, body));
+        let asymmetric = signers.iter().map(|signer| signer.key.sign(event_id, &timestamp, body));
+        headers.push(("webhook-signature", shared.chain(asymmetric).collect::<Vec<_>>().join(" ")));
         headers.push(("webhook-id", event_id.to_owned()));
         headers.push(("webhook-timestamp", timestamp.clone()));
         headers.push(("x-service-timestamp", timestamp));
         headers
+    }
+
+    /// Returns the public keys of the private keys that sign, newest first.
+    pub fn public_keys(&self) -> Vec<PublicKey> {
+        let previous = self.previous.as_ref().map(|(signer, _)| signer);
+        std::iter::once(&self.current).chain(previous).map(|signer| signer.key.public()).collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verify::{ReceiverSecrets, verify, verify_standard};
+    use crate::verify::{ReceiverSecrets, verify, verify_asymmetric, verify_standard};
     use kernel::ManualEnv;
 
     fn masters(keys: &[(&str, u8)]) -> MasterKeys {
@@ -279,6 +306,25 @@ mod tests {
     }
 
     #[test]
+    fn each_generation_of_each_webhook_has_its_own_key() {
+        let env = ManualEnv::at("2026-01-01T00:00:00.000Z".parse().unwrap());
+        let (tenant, id, other) = (TenantId::new(&env), SubscriptionId::new(&env), SubscriptionId::new(&env));
+        let keys = SecretKeys::new(&masters(&[("a", 1)]));
+        let public = |id: &SubscriptionId, generation: &Generation| {
+            keys.signer((&tenant, id), generation).map(|signer| signer.key.public())
+        };
+        let (first, secret) = keys.generate(&env, (&tenant, &id), 1).unwrap();
+        let (second, _) = keys.generate(&env, (&tenant, &id), 2).unwrap();
+        let (foreign, _) = keys.generate(&env, (&tenant, &other), 1).unwrap();
+        assert_eq!(public(&id, &first), public(&id, &first), "the key is derived again");
+        assert_ne!(public(&id, &first), public(&id, &second));
+        assert_ne!(public(&id, &first), public(&other, &foreign));
+        let from_secret = BASE64.decode(secret.text()[PREFIX.len()..].as_bytes()).unwrap();
+        let from_secret = SigningKey::new(&Secret::new(from_secret.try_into().unwrap())).unwrap();
+        assert_ne!(public(&id, &first).unwrap(), from_secret.public(), "a receiver cannot derive it");
+    }
+
+    #[test]
     fn both_secrets_sign_during_a_rotation_in_separate_headers() {
         let start: Timestamp = "2026-01-01T00:00:00.000Z".parse().unwrap();
         let env = ManualEnv::at(start);
@@ -306,6 +352,11 @@ mod tests {
             let standard = header(&headers, "webhook-signature").unwrap();
             for secret in [Some(known), next].into_iter().flatten() {
                 assert_eq!(verify_standard(&only(secret), "evt_1", stamp, standard, b"{}", now), Ok(()));
+            }
+            let public = keys.signers((&tenant, &id), &secrets, at).unwrap().public_keys();
+            assert_eq!(public.len(), 1 + usize::from(next.is_some()), "a key of each generation that signs");
+            for key in public {
+                assert_eq!(verify_asymmetric(&[key], "evt_1", stamp, standard, b"{}", now), Ok(()));
             }
         }
         assert!(keys.signers((&tenant, &id), &secrets, until).unwrap().previous.is_none());

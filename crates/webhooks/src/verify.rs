@@ -3,6 +3,8 @@
 use data_encoding::{BASE64, HEXLOWER};
 use ring::hmac;
 
+use crate::PublicKey;
+
 /// Maximum difference between a delivery's timestamp and the current time, in seconds.
 pub const TOLERANCE: i64 = 300;
 
@@ -122,6 +124,36 @@ pub fn verify_standard(
     let mut tags = tags.filter_map(|text| BASE64.decode(text.as_bytes()).ok());
     let is_signed = |keys: &Keys, tag: &[u8]| hmac::verify(&keys.standard, &message, tag).is_ok();
     let any = tags.any(|tag| secrets.0.iter().any(|keys| is_signed(keys, &tag)));
+    if any { Ok(()) } else { Err(Invalid::Signature) }
+}
+
+/// The text is not a public key of a webhook: `whpk_` and 32 bytes in base64.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a public key has to be whpk_ followed by 32 bytes in base64")]
+pub struct InvalidPublicKey;
+
+/// Verifies a delivery by the asymmetric signatures (`v1a`) in `webhook-signature`.
+///
+/// `keys` are the public keys of the webhook: one, or two during a rotation. Without any key, no delivery is valid.
+///
+/// ```
+/// use webhooks::verify::{Invalid, verify_asymmetric};
+///
+/// let key = "whpk_11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=".parse()?;
+/// let verified = verify_asymmetric(&[key], "evt_1", "1767225600", "v1a,AAAA", b"{}", 1_767_225_600);
+/// assert_eq!(verified, Err(Invalid::Signature));
+/// # Ok::<(), webhooks::verify::InvalidPublicKey>(())
+/// ```
+pub fn verify_asymmetric(
+    keys: &[PublicKey],
+    id: &str,
+    timestamp: &str,
+    signatures: &str,
+    body: &[u8],
+    now: i64,
+) -> Result<(), Invalid> {
+    fresh(timestamp, now)?;
+    let any = keys.iter().any(|key| key.has_signed(id, timestamp, signatures, body));
     if any { Ok(()) } else { Err(Invalid::Signature) }
 }
 

@@ -3,7 +3,7 @@
 use kernel::Timestamp;
 use serde::Serialize;
 
-use crate::{DisabledReason, EventFilter, SigningSecret, Subscription, SubscriptionId};
+use crate::{DisabledReason, EventFilter, PublicKey, SigningSecret, Subscription, SubscriptionId};
 
 /// A webhook.
 #[derive(Debug, Serialize)]
@@ -36,6 +36,8 @@ pub struct SubscriptionView {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false, value_type = Option<String>, format = "date-time"))]
     rotating_until: Option<Timestamp>,
+    /// `whpk_…`: the keys that verify the `v1a` signatures, newest first. Two during a rotation.
+    public_keys: Vec<String>,
     /// `whsec_…`. Only in the response to its creation or rotation.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
@@ -46,11 +48,13 @@ pub struct SubscriptionView {
 }
 
 impl SubscriptionView {
-    /// Shows a subscription. `types` are the existing event types, `secret` is the secret that was just generated.
+    /// Shows a subscription. `types` are the existing event types, `keys` the public keys that verify its signatures,
+    /// `secret` is the secret that was just generated.
     pub fn new(
         subscription: &Subscription,
         types: &[&str],
         now: Timestamp,
+        keys: &[PublicKey],
         secret: Option<&SigningSecret>,
     ) -> Self {
         let warning = |filter: &EventFilter| format!("eventFilters: {filter} matches no existing event type");
@@ -65,6 +69,7 @@ impl SubscriptionView {
             created_at: subscription.created_at,
             updated_at: subscription.updated_at,
             rotating_until: subscription.secrets.overlapping(now).map(|previous| previous.until),
+            public_keys: keys.iter().map(ToString::to_string).collect(),
             secret: secret.map(|secret| secret.text().to_owned()),
             warnings: subscription.idle_filters(types).map(warning).collect(),
         }

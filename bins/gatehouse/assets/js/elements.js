@@ -52,3 +52,14 @@ export function foldedRow(id, part, glance, details) {
 
 /** Formats a time to the second. */
 export const wholeTime = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit" });
+
+/** Creates a row of a definition list with a value and a copy button. */
+export function copyable(id, name, text) {
+  const code = element("code", text);
+  code.id = id;
+  const copy = classed("button", "quiet", "Copy");
+  copy.type = "button";
+  copy.dataset.copyFrom = `#${id}`;
+  copy.setAttribute("aria-label", `Copy ${name.toLowerCase()}`);
+  return element("div", element("dt", name), element("dd", code, " ", copy));
+}

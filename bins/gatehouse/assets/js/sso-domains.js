@@ -2,7 +2,7 @@
 
 import { Refusal } from "./api.js";
 import { sure } from "./drawn.js";
-import { acting, badge, classed } from "./elements.js";
+import { acting, badge, classed, copyable } from "./elements.js";
 import { $, clear, element, localise, onAct, refuse, say } from "./page.js";
 import { ask, mine } from "./session.js";
 import { domainsPath, since } from "./sso-words.js";
@@ -18,17 +18,6 @@ const reasons = {
   DOMAIN_TAKEN: "another organization on this server has verified this domain. If you own it, contact the operator of the server",
 };
 
-/** Creates a row with a value of the DNS record and a copy button. */
-function value(id, name, text) {
-  const code = element("code", text);
-  code.id = id;
-  const copy = classed("button", "quiet", "Copy");
-  copy.type = "button";
-  copy.dataset.copyFrom = `#${id}`;
-  copy.setAttribute("aria-label", `Copy ${name.toLowerCase()}`);
-  return element("div", element("dt", name), element("dd", code, " ", copy));
-}
-
 function proved({ method, verifiedAt }) {
   const how = method === "OPERATOR" ? "Verified by the operator of this server" : "Verified by its TXT record";
   return classed("p", "soft", how, ...(verifiedAt ? [", ", since(verifiedAt)] : []), ". No other organization on this server can verify it.");
@@ -36,7 +25,7 @@ function proved({ method, verifiedAt }) {
 
 function unproved({ domain, record }) {
   const id = `record-${domain.replaceAll(".", "_")}`;
-  const values = [value(`${id}-name`, "Name", record.name), element("div", element("dt", "Type"), element("dd", element("code", record.type))), value(`${id}-value`, "Value", record.value)];
+  const values = [copyable(`${id}-name`, "Name", record.name), element("div", element("dt", "Type"), element("dd", element("code", record.type))), copyable(`${id}-value`, "Value", record.value)];
   return [classed("p", "soft", "Add this record to the domain's DNS, then verify. You can remove it afterwards."), classed("dl", "given", ...values)];
 }
 

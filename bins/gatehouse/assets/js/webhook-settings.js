@@ -2,6 +2,7 @@
 
 import { Refusal } from "./api.js";
 import { sure } from "./drawn.js";
+import { copyable } from "./elements.js";
 import { $, element, localise, onAct, onSend, open, say } from "./page.js";
 import { ask, keepAlive, mine } from "./session.js";
 import { chosenFilters, filters, setFilters } from "./webhook-events.js";
@@ -47,16 +48,23 @@ function since({ createdAt, updatedAt }) {
   localise(place);
 }
 
+/** Lists the public keys, newest first. */
+function listKeys({ publicKeys }) {
+  const name = (number) => (publicKeys.length === 1 ? "Public key" : number === 0 ? "New public key" : "Previous public key");
+  $("[data-keys]").replaceChildren(...publicKeys.map((key, number) => copyable(`key-${number}`, name(number), key)));
+}
+
 onHook((now) => {
   // Pausing or resuming the webhook must not discard edits.
   if (isFilled) look();
   else fill();
   since(now);
+  listKeys(now);
   $("[data-warnings]", form).replaceChildren(...warned(now.warnings));
   const rotating = now.rotatingUntil !== undefined;
   $("[data-complete]").hidden = !rotating;
   $("[data-signing]").textContent = rotating
-    ? `Rotation in progress: both secrets sign until ${whole.format(new Date(now.rotatingUntil))}. Complete the rotation when your receiver accepts the new secret.`
+    ? `Rotation in progress: both secrets and keys sign until ${whole.format(new Date(now.rotatingUntil))}. Complete the rotation when your receiver accepts the new secret.`
     : "Your receiver uses the secret to verify that a delivery comes from Gatehouse.";
 });
 

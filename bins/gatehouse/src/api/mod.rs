@@ -16,6 +16,7 @@ mod scim;
 pub(crate) mod settings;
 pub(crate) mod site;
 pub(crate) mod sso;
+pub(crate) mod webhook_keys;
 
 use utoipa_actix_web::service_config::ServiceConfig;
 
@@ -45,6 +46,7 @@ pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
         .configure(me::routes)
         .configure(people::routes)
         .configure(settings::routes)
+        .configure(webhook_keys::routes)
         .configure(scim::routes);
 }
 

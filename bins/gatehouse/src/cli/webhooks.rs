@@ -3,7 +3,7 @@
 use std::{io::Write as _, time::Duration};
 
 use ::webhooks::{
-    Attempt, AttemptError, DeliveryId, EventFilter, Outcome, Signers, SigningSecret,
+    Attempt, AttemptError, DeliveryId, EventFilter, Outcome, Signer, Signers, SigningKey, SigningSecret,
     client::{AddressGuard, Client, ClientSettings, Target},
 };
 use audit::{AuditQueryStore, Filter, follow, log::SealStore as _};
@@ -60,6 +60,8 @@ pub(crate) async fn run(command: Command, office: &Operator, as_json: bool) -> R
         }
         None => SigningSecret::random(&*office.env),
     };
+    let key = SigningKey::random(&*office.env).ok_or("no signing key could be generated")?;
+    let public_key = key.public().to_string();
     // The operator may send to any address: access to the database already allows more.
     let everywhere = ["0.0.0.0/0".parse()?, "::/0".parse()?];
     let guard = AddressGuard::new(everywhere.to_vec(), true);
@@ -71,18 +73,18 @@ pub(crate) async fn run(command: Command, office: &Operator, as_json: bool) -> R
         events,
         client,
         target,
-        signers: Signers { current: secret, previous: None },
+        signers: Signers { current: Signer { secret, key }, previous: None },
         as_json,
     };
     let next = listener.size().await?;
     print_line(
         as_json,
-        &json!({ "tenant": tenant.slug, "forward": listener.target.as_str(), "secret": listener.signers.current.text() }),
+        &json!({ "tenant": tenant.slug, "forward": listener.target.as_str(), "secret": listener.signers.current.secret.text(), "publicKey": public_key }),
         &format!(
-            "Forwarding events of {} to {}\nSigning secret: {}\nPress Ctrl-C to stop",
+            "Forwarding events of {} to {}\nSigning secret: {}\nPublic key: {public_key}\nPress Ctrl-C to stop",
             tenant.slug,
             listener.target.as_str(),
-            listener.signers.current.text()
+            listener.signers.current.secret.text()
         ),
     )?;
     let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);

@@ -12,6 +12,7 @@ use crate::api::{
     Answer, Call,
     query::query,
     settings::webhooks::{deliveries::delivery_list, view, webhook_list},
+    webhook_keys::key_set_url,
 };
 use gate::{
     errors::Problem,
@@ -55,6 +56,8 @@ struct Settings<'a> {
     id: &'a str,
     url: &'a str,
     groups: Vec<EventGroup<'a>>,
+    /// The URL of the public keys.
+    key_set: String,
 }
 
 /// Renders the webhook pages: the list, `?new`, `?id=whk_…` and `?id=whk_…&view=settings`.
@@ -85,10 +88,11 @@ async fn drawn(call: &Call<InPerson<ManageWebhooks>>) -> Answer {
     };
     let (id, url) = (one.id.as_str(), one.url.as_str());
     let own = format!("{API}/{id}");
-    let webhook = EmbeddedAnswer::new(&own, &view(one, call.ctx().now, None))?;
+    let webhook = EmbeddedAnswer::new(&own, &view(call, one, None))?;
     let Some(deliveries) = deliveries else {
         let shell = shell(&one.name, "webhook-settings.js").embed(vec![webhook]);
-        return draw(&Settings { shell, id, url, groups: catalog().groups() });
+        let key_set = key_set_url(&call.site.pipeline.base_url, &call.ctx().tenant, id);
+        return draw(&Settings { shell, id, url, groups: catalog().groups(), key_set });
     };
     let deliveries = EmbeddedAnswer::new(format!("{own}/deliveries"), deliveries)?;
     let shell = shell(&one.name, "webhook.js").embed(vec![webhook, deliveries]);

@@ -131,7 +131,7 @@ fn public_operations_ignore_credentials() {
             let expected = match operation.id.as_str() {
                 // The SSO connection does not exist, and the operations of POST need a form. Sessions are not bound.
                 "saml_metadata" | "saml_login" | "saml_logout" | "saml_slo_redirect" | "oidc_login"
-                | "oidc_callback" | "oidc_jwks" | "bind_session" | "refresh_session" => 404,
+                | "oidc_callback" | "oidc_jwks" | "webhook_keys" | "bind_session" | "refresh_session" => 404,
                 "saml_acs" | "saml_slo" | "oidc_backchannel_logout" => 415,
                 "sign_in_providers" => 200,
                 // This server has no mail.

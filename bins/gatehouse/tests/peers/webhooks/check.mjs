@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { Gatehouse } from "./gatehouse.mjs";
 import { kinds, recorder, send, start, until } from "./receivers.mjs";
-import { forgeries, genuine, signed } from "./signing.mjs";
+import { forgeries, genuine, isSigned, signed } from "./signing.mjs";
 
 const [base, root] = process.argv.slice(2);
 const { PROGRAM, PYTHON, TENANT, TOKEN, EMAIL, PASSWORD } = process.env;
@@ -78,6 +78,20 @@ for (const { name, url, accepted } of receivers) {
   assert.equal(accepted().length, before + known.length, `${name} accepted a forgery`);
 }
 
+// A receiver that has only the public keys verifies the same deliveries.
+const { tenantId } = JSON.parse(sample.body);
+const keysOf = async (id) => {
+  const response = await fetch(`${base}/.well-known/webhooks/${tenantId}/${id}`);
+  assert.match(response.headers.get("cache-control"), /^max-age=300$/);
+  return (await response.json()).keys;
+};
+const [firstKeys, foreignKeys] = [await keysOf(recorded.id), await keysOf(own.get(all[0][0]).id)];
+assert.equal(firstKeys.length, 1);
+assert.ok(isSigned(sample, firstKeys));
+assert.ok(!isSigned(sample, foreignKeys), "each webhook has its own key");
+const altered = { ...sample, body: Buffer.concat([sample.body, Buffer.from(" ")]) };
+assert.ok(!isSigned(altered, firstKeys));
+
 // During a rotation, receivers have the old secret, the new one, or both.
 await gatehouse.signIn(EMAIL, PASSWORD);
 const rotated = await gatehouse.postWithStepUp(`${hooks}/${recorded.id}/rotate-secret`, { overlapHours: 1 });
@@ -103,7 +117,12 @@ async function createEvent(name, isExpected) {
 // The header of the specification is still signed with the old secret; that of Standard Webhooks has both signatures.
 const during = await createEvent("during", ({ headers }, knows) => knows !== "the new" || headers === "standard");
 assert.match(during.headers["x-service-signature"], /^v1=[0-9a-f]{64}$/);
-assert.equal(during.headers["webhook-signature"].split(" ").length, 2);
+const versions = ({ headers }) => headers["webhook-signature"].split(" ").map((value) => value.split(",")[0]);
+assert.deepEqual(versions(during), ["v1", "v1", "v1a", "v1a"]);
+const bothKeys = await keysOf(recorded.id);
+assert.equal(bothKeys.length, 2);
+for (const key of bothKeys) assert.ok(isSigned(during, [key]));
+assert.ok(!bothKeys.some((key) => !firstKeys.some(({ kid }) => kid === key.kid) && isSigned(sample, [key])));
 const { "x-service-signature-next": next, ...others } = during.headers;
 const changed = { ...during, headers: { ...others, "x-service-signature": next } };
 for (const { name, url } of renewed) assert.deepEqual(await send(url, changed), success, `${name}: the next signature`);
@@ -113,7 +132,9 @@ for (const { name, url } of records.audience) assert.deepEqual(await send(url, l
 await gatehouse.postWithStepUp(`${hooks}/${recorded.id}/rotate-secret/complete`);
 const after = await createEvent("after", (_, knows) => knows !== "the old");
 assert.ok(!("x-service-signature-next" in after.headers));
-assert.equal(after.headers["webhook-signature"].split(" ").length, 1);
+assert.deepEqual(versions(after), ["v1", "v1a"]);
+const lastKeys = await keysOf(recorded.id);
+assert.ok(lastKeys.length === 1 && isSigned(after, lastKeys) && !isSigned(after, firstKeys));
 
 // Receivers also got these events through their own webhooks.
 for (const { name, accepted } of receivers) {

@@ -1,5 +1,5 @@
 // Builds deliveries that the server did not send: signed correctly, or forged.
-import { createHmac } from "node:crypto";
+import { createHmac, createPublicKey, verify } from "node:crypto";
 
 const seconds = () => Math.floor(Date.now() / 1000);
 let number = 0;
@@ -23,6 +23,15 @@ export function signed(secret, { timestamp = String(seconds()), body } = {}) {
   return { id, headers, body };
 }
 
+/** Returns whether one of the asymmetric signatures of a delivery is by one of these keys. */
+export function isSigned({ headers, body }, keys) {
+  const message = Buffer.concat([Buffer.from(`${headers["webhook-id"]}.${headers["webhook-timestamp"]}.`), body]);
+  const values = headers["webhook-signature"].split(" ").filter((value) => value.startsWith("v1a,"));
+  const signatures = values.map((value) => Buffer.from(value.slice("v1a,".length), "base64"));
+  const publicKeys = keys.map((key) => createPublicKey({ key, format: "jwk" }));
+  return publicKeys.some((key) => signatures.some((signature) => verify(null, message, key, signature)));
+}
+
 const changed = (buffer, at) => Buffer.from(buffer.map((byte, index) => (index === at ? byte ^ 1 : byte)));
 const other = (text, at) => text.slice(0, at) + (text[at] === "0" ? "1" : "0") + text.slice(at + 1);
 
@@ -33,7 +42,8 @@ export function forgeries(genuine, secret, wrong) {
   const both = (service, standard) => {
     return with_({ "x-service-signature": service, "webhook-signature": standard });
   };
-  const [hex, base64] = [headers["x-service-signature"], headers["webhook-signature"]];
+  // The receivers know only shared secrets: the first value of the header.
+  const [hex, [base64]] = [headers["x-service-signature"], headers["webhook-signature"].split(" ")];
   const longer = `v1,${Buffer.concat([Buffer.from(base64.slice(3), "base64"), Buffer.alloc(1)]).toString("base64")}`;
   const times = (timestamp) => with_({ "x-service-timestamp": timestamp, "webhook-timestamp": timestamp });
   const without = Object.entries(headers).filter(([name]) => !name.includes("signature"));

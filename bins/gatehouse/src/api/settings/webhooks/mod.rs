@@ -6,13 +6,16 @@ pub(crate) mod rotate_secret;
 
 pub(crate) use kernel::not_null as some;
 
-use ::webhooks::{New, SigningSecret, Subscription, SubscriptionChange, SubscriptionStore, SubscriptionView};
+use ::webhooks::{
+    New, PublicKey, SecretKeys, SigningSecret, Subscription, SubscriptionChange, SubscriptionStore,
+    SubscriptionView,
+};
 use actix_web::{HttpResponse, delete, get, patch, post};
 use audit::{
     Audited, Event,
     events::webhooks::{WebhookCreated, WebhookDeleted, WebhookUpdated},
 };
-use kernel::{Ctx, Timestamp};
+use kernel::{Ctx, TenantId, Timestamp};
 use serde::Serialize;
 use store::Tx;
 use utoipa::ToSchema;
@@ -25,18 +28,36 @@ use gate::{
 };
 
 /// Responds with a webhook, and with its signing secret if it was just generated.
-fn respond(subscription: &Subscription, now: Timestamp, secret: Option<&SigningSecret>) -> HttpResponse {
-    answer(&view(subscription, now, secret))
+fn respond<P: Permission>(
+    call: &Call<P>,
+    subscription: &Subscription,
+    secret: Option<&SigningSecret>,
+) -> HttpResponse {
+    answer(&view(call, subscription, secret))
 }
 
 /// Returns a webhook as the API shows it, with its signing secret if it was just generated.
-pub(crate) fn view(
+pub(crate) fn view<P: Permission>(
+    call: &Call<P>,
     subscription: &Subscription,
-    now: Timestamp,
     secret: Option<&SigningSecret>,
 ) -> SubscriptionView {
     let types: Vec<&str> = audit::events::catalog().codes().collect();
-    SubscriptionView::new(subscription, &types, now, secret)
+    let (ctx, keys) = (call.ctx(), call.site.pipeline.keys.webhooks());
+    let public = public_keys(&keys, &ctx.tenant, subscription, ctx.now);
+    SubscriptionView::new(subscription, &types, ctx.now, &public, secret)
+}
+
+/// Returns the keys that verify the asymmetric signatures of a webhook, newest first; none if a master key is missing.
+/// Deliveries stop in that case, and the worker reports it.
+pub(crate) fn public_keys(
+    keys: &SecretKeys,
+    tenant: &TenantId,
+    subscription: &Subscription,
+    now: Timestamp,
+) -> Vec<PublicKey> {
+    let signers = keys.signers((tenant, &subscription.id), &subscription.secrets, now);
+    signers.map(|signers| signers.public_keys()).unwrap_or_default()
 }
 
 /// The webhooks of the tenant.
@@ -51,7 +72,7 @@ pub(crate) struct WebhookList {
 /// Without signing secrets.
 #[utoipa::path(
     security(("sessionCookie" = []), ("personalAccessToken" = ["admin:tenant"])),
-    responses((status = 200, description = "All SSO connections of the tenant.", body = WebhookList))
+    responses((status = 200, description = "All webhooks of the tenant.", body = WebhookList))
 )]
 #[get("/api/settings/webhooks")]
 pub(crate) async fn list_webhooks(call: Call<ManageWebhooks>) -> Answer {
@@ -61,8 +82,7 @@ pub(crate) async fn list_webhooks(call: Call<ManageWebhooks>) -> Answer {
 /// Returns the webhooks of the tenant.
 pub(crate) async fn webhook_list<P: Permission>(call: &Call<P>) -> Result<WebhookList, Problem> {
     let found = call.read(async |_: &Ctx, tx: &mut Tx| tx.subscriptions().await).await?;
-    let now = call.ctx().now;
-    Ok(WebhookList { subscriptions: found.iter().map(|one| view(one, now, None)).collect() })
+    Ok(WebhookList { subscriptions: found.iter().map(|one| view(call, one, None)).collect() })
 }
 
 /// Add a webhook
@@ -86,7 +106,7 @@ pub(crate) async fn create_webhook(call: Call<ManageWebhooks>, body: Json<New>) 
         Ok::<_, Problem>(Audited::new((made, secret), event))
     };
     let (made, secret) = call.write(work).await?;
-    Ok(respond(&made, call.ctx().now, Some(&secret)))
+    Ok(respond(&call, &made, Some(&secret)))
 }
 
 /// Get a webhook
@@ -98,7 +118,7 @@ pub(crate) async fn create_webhook(call: Call<ManageWebhooks>, body: Json<New>) 
 pub(crate) async fn get_webhook(call: Call<ManageWebhooks>) -> Answer {
     let id = call.id()?;
     let found = call.read(async move |_: &Ctx, tx: &mut Tx| webhooks::find(tx, &id).await).await?;
-    Ok(respond(&found, call.ctx().now, None))
+    Ok(respond(&call, &found, None))
 }
 
 /// Update a webhook
@@ -123,7 +143,7 @@ pub(crate) async fn change_webhook(call: Call<ManageWebhooks>, body: Json<Subscr
         Ok::<_, Problem>(Audited::of_changes(changed, event.into_iter().collect()))
     };
     let changed = call.write(work).await?;
-    Ok(respond(&changed, call.ctx().now, None))
+    Ok(respond(&call, &changed, None))
 }
 
 /// Remove a webhook

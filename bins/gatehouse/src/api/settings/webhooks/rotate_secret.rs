@@ -49,7 +49,7 @@ pub(crate) async fn rotate_webhook_secret(
         Ok::<_, Problem>(Audited::new((rotated, secret), event).with(spending.events()?))
     };
     let (rotated, secret) = call.write(work).await?;
-    Ok(respond(&rotated, call.ctx().now, Some(&secret)))
+    Ok(respond(&call, &rotated, Some(&secret)))
 }
 
 /// Complete the rotation of the signing secret
@@ -76,5 +76,5 @@ pub(crate) async fn complete_webhook_rotation(
         Ok::<_, Problem>(Audited::new(completed, Event::new(id.as_str(), &data)).with(spending.events()?))
     };
     let completed = call.write(work).await?;
-    Ok(respond(&completed, call.ctx().now, None))
+    Ok(respond(&call, &completed, None))
 }

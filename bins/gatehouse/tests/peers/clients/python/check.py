@@ -309,6 +309,9 @@ ask("replay_webhook", hook.id, body={"from": "2026-01-01T00:00:00Z"})
 ask("get_webhook_activity", hook.id)
 ask("change_webhook", hook.id, body={"enabled": False})
 ask("replay_webhook", hook.id, body={"from": "2026-01-01T00:00:00Z"}, status=409)
+tenant = ask("get_tenant").id
+ask("webhook_keys", tenant, hook.id, client=nobody)
+ask("webhook_keys", tenant, "whk_none", client=nobody, status=404)
 ask("delete_webhook", hook.id)
 
 # The audit log.

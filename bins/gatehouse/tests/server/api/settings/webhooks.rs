@@ -48,6 +48,21 @@ fn standard(secret: &str, received: &Received) -> String {
     format!("v1,{}", BASE64.encode(tag.as_ref()))
 }
 
+/// Returns the shared signatures of `webhook-signature` (`v1`), which come first.
+fn shared(received: &Received) -> String {
+    let values = received.header("webhook-signature").split(' ').take_while(|value| value.starts_with("v1,"));
+    values.collect::<Vec<_>>().join(" ")
+}
+
+/// Returns whether this public key verifies an asymmetric signature of a delivery.
+fn verifies(key: &Value, received: &Received) -> bool {
+    let key = key.as_str().unwrap().parse().unwrap();
+    let (id, time) = (received.header("webhook-id"), received.header("webhook-timestamp"));
+    let (signatures, body) = (received.header("webhook-signature"), received.body.as_bytes());
+    let now = time.parse().unwrap();
+    webhooks::verify::verify_asymmetric(&[key], id, time, signatures, body, now).is_ok()
+}
+
 #[test]
 fn webhook_is_created_changed_and_removed() {
     on_both(|server| {
@@ -71,6 +86,7 @@ fn webhook_is_created_changed_and_removed() {
             "enabled",
             "createdAt",
             "updatedAt",
+            "publicKeys",
             "secret",
             "warnings",
         ];
@@ -192,10 +208,12 @@ fn event_is_delivered_with_a_signature() {
         assert_eq!(received.header("x-service-event-id"), event_id);
         assert_eq!(received.header("x-service-event-type"), "ACCOUNT_USER_CREATED");
         assert_eq!(received.header("x-service-signature"), signature(&secret, &received));
-        assert_eq!(received.header("webhook-signature"), standard(&secret, &received));
+        assert_eq!(shared(&received), standard(&secret, &received));
         assert_eq!(received.header("webhook-id"), event_id);
         assert_eq!(received.header("webhook-timestamp"), received.header("x-service-timestamp"));
         assert!(!received.headers.contains_key("x-service-signature-next"));
+        let webhook = browser.get(&path).json();
+        assert!(verifies(&webhook["publicKeys"][0], &received), "{}", received.header("webhook-signature"));
         let now = kernel::Env::now(&*server.env).unix_millis() / 1000;
         let timestamp = received.header("x-service-timestamp");
         let verified = webhooks::verify::verify(
@@ -220,6 +238,35 @@ fn event_is_delivered_with_a_signature() {
         create_user(&other, "eve@example.com");
         assert_eq!(sink.await_received("/stranger", 1).len(), 1);
         assert_eq!(sink.received("/users").len(), 1);
+    });
+}
+
+#[test]
+fn public_keys_of_a_webhook_are_public() {
+    on_both(|server| {
+        let (tenant, browser) = admin(server, "acme");
+        let (other, _) = admin(server, "globex");
+        let (path, _) = subscribe(&browser, "https://hooks.example.com/in", &["*"]);
+        let id = path.rsplit('/').next().unwrap();
+        let keys = server.anonymous().get(&format!("/.well-known/webhooks/{}/{id}", tenant.id));
+        assert_eq!((keys.status, keys.header("cache-control")), (200, "max-age=300"), "{}", keys.text);
+        let key = keys.json()["keys"][0].clone();
+        assert_eq!(
+            (&key["kty"], &key["crv"], &key["alg"], &key["use"]),
+            (&json!("OKP"), &json!("Ed25519"), &json!("EdDSA"), &json!("sig"))
+        );
+        let shown = browser.get(&path).json()["publicKeys"][0].clone();
+        let bytes = BASE64.decode(shown.as_str().unwrap().trim_start_matches("whpk_").as_bytes()).unwrap();
+        assert_eq!(key["x"], json!(data_encoding::BASE64URL_NOPAD.encode(&bytes)));
+        for unknown in [
+            format!("{}/{id}", other.id),
+            format!("{}/whk_06h1sv6snjrscj4v5dmq4keff4", tenant.id),
+            format!("{}/nonsense", tenant.id),
+            format!("nonsense/{id}"),
+        ] {
+            let answer = server.anonymous().get(&format!("/.well-known/webhooks/{unknown}"));
+            assert_eq!((answer.status, &answer.json()["code"]), (404, &json!("NOT_FOUND")), "{unknown}");
+        }
     });
 }
 
@@ -279,7 +326,9 @@ fn both_secrets_verify_during_a_rotation() {
         assert_eq!(received.header("x-service-signature"), signature(&old, &received));
         assert_eq!(received.header("x-service-signature-next"), signature(&new, &received));
         let both = format!("{} {}", standard(&old, &received), standard(&new, &received));
-        assert_eq!(received.header("webhook-signature"), both);
+        assert_eq!(shared(&received), both);
+        let during = browser.get(&path).json()["publicKeys"].clone();
+        assert!(verifies(&during[0], &received) && verifies(&during[1], &received), "{during}");
         let complete = format!("{path}/rotate-secret/complete");
         let completed = server.proved(&browser, "WEBHOOK_SECRET_ROTATE").send("POST", &complete, None);
         assert_eq!(
@@ -309,7 +358,10 @@ fn both_secrets_verify_during_a_rotation() {
         create_user(&tenant, "four@example.com");
         let received = sink.await_received("/in", 4).remove(3);
         assert_eq!(received.header("x-service-signature"), signature(&fourth, &received));
-        assert_eq!(received.header("webhook-signature"), standard(&fourth, &received));
+        assert_eq!(shared(&received), standard(&fourth, &received));
+        let last = browser.get(&path).json()["publicKeys"].clone();
+        assert_eq!(last.as_array().map(Vec::len), Some(1));
+        assert!(verifies(&last[0], &received) && !verifies(&during[0], &received));
     });
 }
 
