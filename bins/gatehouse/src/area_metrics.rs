@@ -2,7 +2,7 @@
 
 use kernel::Timestamp;
 use metrics::{Gauge, counter, gauge, histogram};
-use store::SamlExpiry;
+use store::{SamlExpiry, WebhookBacklog};
 
 use gate::meter::{Buckets, count};
 
@@ -31,6 +31,14 @@ gate::metrics! {
         "Webhooks that this instance delivers to.";
     pub(crate) UNSIGNED: Counter = "gatehouse_webhook_unsigned_total",
         "Deliveries that failed because the signing secret could not be derived.";
+    PENDING: Gauge = "gatehouse_webhook_deliveries_pending",
+        "Deliveries of enabled webhooks that are due or wait, in the whole database.";
+    OVERDUE: Gauge = "gatehouse_webhook_oldest_due_seconds",
+        "How long the delivery that is due for longest has been due, in the whole database, in seconds.";
+    OLDEST_EVENT: Gauge = "gatehouse_webhook_oldest_pending_seconds",
+        "Age of the oldest event that an enabled webhook has yet to receive, also by a retry or replay, in the whole database, in seconds.";
+    FAILING: Gauge = "gatehouse_webhooks_failing",
+        "Webhooks whose last attempt failed, in the whole database.";
     pub(crate) QUEUE_FAILED: Counter = "gatehouse_webhook_queue_failures_total",
         "Failed database operations of the delivery queue.";
     pub(crate) SAML_BEGUN: Counter = "gatehouse_saml_requests_total",
@@ -101,6 +109,22 @@ pub(crate) fn attempted(outcome: &'static str, millis: i64) {
 pub(crate) fn delivering(in_flight: usize, subscriptions: usize) {
     gauge!(SENDING).set(count(in_flight));
     gauge!(SUBSCRIPTIONS).set(count(subscriptions));
+}
+
+/// Sets the metrics about pending deliveries.
+#[expect(clippy::cast_precision_loss, reason = "metric values are floating-point numbers")]
+pub(crate) fn webhook_backlog(backlog: &WebhookBacklog, now: Timestamp) {
+    let age = |time: Option<Timestamp>| {
+        time.map_or(0.0, |time| (now.unix_millis() - time.unix_millis()).max(0) as f64 / 1000.0)
+    };
+    gauge!(PENDING).set(backlog.pending as f64);
+    gauge!(OVERDUE).set(age(backlog.due_since));
+    gauge!(OLDEST_EVENT).set(age(backlog.oldest_event));
+}
+
+/// Sets the number of failing webhooks.
+pub(crate) fn webhooks_failing(webhooks: usize) {
+    gauge!(FAILING).set(count(webhooks));
 }
 
 /// Counts deliveries that cannot be signed because a secret could not be derived.

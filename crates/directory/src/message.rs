@@ -1,5 +1,7 @@
 //! Messages to users.
 
+use kernel::Timestamp;
+
 use crate::LinkKind;
 
 /// A message by email.
@@ -57,6 +59,39 @@ impl Message {
         );
         Self { subject: "Your directory removes many users", text }
     }
+
+    /// Writes the message that a webhook fails and when the server disables it.
+    pub fn webhook_failing(
+        tenant: &str,
+        webhook: &str,
+        since: Timestamp,
+        end: Timestamp,
+        address: &str,
+    ) -> Self {
+        let text = format!(
+            "The webhook {webhook} of {tenant} has accepted no delivery since {}. Gatehouse keeps retrying. If \
+             deliveries still fail at {}, Gatehouse disables the webhook.\n\n\
+             Open this address to see the responses of the receiver:\n\n{address}\n",
+            minutes(since),
+            minutes(end)
+        );
+        Self { subject: "A webhook fails", text }
+    }
+
+    /// Writes the message that the server has disabled a webhook.
+    pub fn webhook_disabled(tenant: &str, webhook: &str, reason: &str, address: &str) -> Self {
+        let text = format!(
+            "Gatehouse has disabled the webhook {webhook} of {tenant}: {reason}. Pending deliveries wait for up to 30 \
+             days. Events that happen until you enable the webhook are not recorded for it; you can replay them.\n\n\
+             Open this address to see the deliveries and enable the webhook:\n\n{address}\n"
+        );
+        Self { subject: "A webhook was disabled", text }
+    }
+}
+
+/// Writes a time to the minute.
+fn minutes(time: Timestamp) -> String {
+    format!("{} UTC", time.to_string().get(..16).unwrap_or_default().replace('T', " "))
 }
 
 /// Writes how long a link works.

@@ -93,6 +93,13 @@ impl<K: Kind> Id<K> {
         self.text.split_once('_').map_or("", |(_, key)| key)
     }
 
+    /// Returns the creation time, to the millisecond.
+    pub fn created_at(&self) -> crate::Timestamp {
+        let bytes = BASE32.decode(self.key().as_bytes()).unwrap_or_default();
+        let millis = bytes.iter().take(6).fold(0, |millis, byte| millis << 8 | i64::from(*byte));
+        crate::Timestamp::from_unix_millis(millis)
+    }
+
     /// Returns the whole text.
     pub fn as_str(&self) -> &str {
         &self.text

@@ -77,5 +77,6 @@ pub use self::tokens::rows::pat_limits;
 pub use self::transfer::{Exported, Imported, TransferError, TransferredTable, export_tenant, import_tenant};
 pub use self::tx::{Failure, Tx};
 pub use self::webhooks::{
-    DispatchQueue, DueRetry, MAX_REPLAYED, PastEvent, PendingSubscription, WebhookUpkeep, event_payload,
+    DispatchQueue, DueRetry, FailingWebhook, MAX_REPLAYED, NoticedFailures, PastEvent, PendingSubscription,
+    WebhookBacklog, WebhookNotice, WebhookUpkeep, event_payload,
 };

@@ -56,7 +56,7 @@ pub use self::{
     glob::{EventFilter, ParseEventFilterError},
     history::{Delivered, DeliveryStatus, HourOfDeliveries, ReplayRange, ReplaySummary},
     memory::{MemoryDelivery, MemoryQueue, MemorySubscriptions, PublishedEvent},
-    schedule::{PATIENCE, STEPS, next_attempt},
+    schedule::{NOTICES, PATIENCE, STEPS, is_notice_due, next_attempt},
     secret::{Generation, Owner, PreviousSecret, SecretKeys, Secrets, Signer, Signers, SigningSecret},
     store::{Queue, SubscriptionStore},
     subscription::{

@@ -8,6 +8,18 @@ pub const STEPS: [i64; 7] = [5_000, 300_000, 1_800_000, 7_200_000, 18_000_000, 3
 /// Milliseconds without a success after which a subscription is disabled: five days.
 pub const PATIENCE: i64 = 5 * 24 * 3_600_000;
 
+/// Milliseconds without a success after which administrators are notified: one hour, and again a day before the subscription
+/// is disabled.
+pub const NOTICES: [i64; 2] = [3_600_000, PATIENCE - 24 * 3_600_000];
+
+/// Returns whether administrators have to be notified now of failures since `since`. They were notified last at `told`.
+pub fn is_notice_due(since: Timestamp, told: Option<Timestamp>, now: Timestamp) -> bool {
+    NOTICES.iter().any(|after| {
+        let due = since.plus_millis(*after);
+        due <= now && told.is_none_or(|told| told < due)
+    })
+}
+
 /// Returns when attempt `number` (from 1), which failed at `now`, is retried; `None` after the last attempt.
 ///
 /// Each delay is randomized by up to a fifth, to spread deliveries that failed together. A receiver may request a
@@ -44,6 +56,22 @@ mod tests {
 
     fn at(text: &str) -> Timestamp {
         text.parse().unwrap()
+    }
+
+    #[test]
+    fn administrators_are_told_after_an_hour_and_a_day_before_the_end() {
+        let since = at("2026-01-10T00:00:00.000Z");
+        for (now, told, expected) in [
+            ("2026-01-10T00:59:59.999Z", None, false),
+            ("2026-01-10T01:00:00.000Z", None, true),
+            ("2026-01-10T01:00:00.000Z", Some("2026-01-09T23:00:00.000Z"), true),
+            ("2026-01-10T02:00:00.000Z", Some("2026-01-10T01:00:00.000Z"), false),
+            ("2026-01-13T23:59:59.999Z", Some("2026-01-10T01:00:30.000Z"), false),
+            ("2026-01-14T00:00:00.000Z", Some("2026-01-10T01:00:30.000Z"), true),
+            ("2026-01-14T12:00:00.000Z", Some("2026-01-14T00:00:30.000Z"), false),
+        ] {
+            assert_eq!(is_notice_due(since, told.map(at), at(now)), expected, "{now}, told {told:?}");
+        }
     }
 
     #[test]

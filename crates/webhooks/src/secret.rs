@@ -319,7 +319,7 @@ mod tests {
         assert_eq!(public(&id, &first), public(&id, &first), "the key is derived again");
         assert_ne!(public(&id, &first), public(&id, &second));
         assert_ne!(public(&id, &first), public(&other, &foreign));
-        let from_secret = BASE64.decode(secret.text()[PREFIX.len()..].as_bytes()).unwrap();
+        let from_secret = BASE64.decode(&secret.text().as_bytes()[PREFIX.len()..]).unwrap();
         let from_secret = SigningKey::new(&Secret::new(from_secret.try_into().unwrap())).unwrap();
         assert_ne!(public(&id, &first).unwrap(), from_secret.public(), "a receiver cannot derive it");
     }

@@ -2,7 +2,8 @@
 
 const PAGE: &str = include_str!("../../../docs/guides/receive-webhooks.md");
 
-const SHOWN: [(&str, &str); 3] = [
+const SHOWN: [(&str, &str); 4] = [
+    ("js", include_str!("../../../docs/receivers/public-key.mjs")),
     ("js", include_str!("../../../docs/receivers/receiver.mjs")),
     ("python", include_str!("../../../docs/receivers/receiver.py")),
     ("rust", include_str!("../examples/receiver.rs")),

@@ -40,6 +40,7 @@ pub(crate) use self::{
     saml_post::{PostPurpose, saml_post},
     scim::PATH as SCIM,
     sso_refused::sso_refused,
+    webhooks::PATH as WEBHOOKS,
 };
 
 /// Public pages, for the table of operations.

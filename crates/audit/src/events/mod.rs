@@ -117,6 +117,7 @@ fn all() -> Catalog {
         .with::<webhooks::WebhookCreated>()
         .with::<webhooks::WebhookUpdated>()
         .with::<webhooks::WebhookDeleted>()
+        .with::<webhooks::WebhookFailing>()
         .with::<webhooks::WebhookDisabled>()
         .with::<webhooks::WebhookSecretRotated>()
         .with::<webhooks::WebhookRotationCompleted>()

@@ -17,6 +17,13 @@ events! {
     }
     /// A webhook was removed.
     WebhookDeleted = "ACCOUNT_WEBHOOK_DELETED" (WEBHOOK, BY_USER) {}
+    /// A webhook has had no success for an hour, or is going to be disabled in a day.
+    WebhookFailing = "ACCOUNT_WEBHOOK_FAILING" (WEBHOOK, BY_USER) {
+        /// First failure since the last success.
+        failing_since: String = "2026-01-30T00:00:00.000Z".into(),
+        /// An attempt that fails at this time or later disables the webhook.
+        disabled_after: String = "2026-02-04T00:00:00.000Z".into(),
+    }
     /// The server disabled a webhook because of its receiver's responses.
     WebhookDisabled = "ACCOUNT_WEBHOOK_DISABLED" (WEBHOOK, BY_USER) {
         /// `GONE`: the receiver answered 410. `FAILING`: no success for five days.

@@ -35,6 +35,7 @@ diesel::table! {
         lease_until -> Timestamp,
         next_retry -> Nullable<Timestamp>,
         failing_since -> Nullable<Timestamp>,
+        notified_at -> Nullable<Timestamp>,
     }
 }
 

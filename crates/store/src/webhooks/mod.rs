@@ -1,5 +1,6 @@
 //! Webhooks: subscriptions, deliveries and their outcomes.
 
+mod backlog;
 mod checkpoints;
 mod deliveries;
 mod delivery_row;
@@ -7,6 +8,7 @@ mod dispatch_queue;
 mod dispatchers;
 mod fan_out;
 mod history;
+mod notices;
 mod order;
 mod queue;
 mod record;
@@ -24,11 +26,13 @@ use crate::error::corrupt;
 pub(crate) use self::delivery_row::{PendingRow, insert_delivery};
 pub(crate) use self::fan_out::{FanOut, WokenSubscriptions};
 pub use self::{
+    backlog::WebhookBacklog,
     deliveries::event_payload,
     dispatch_queue::DispatchQueue,
     history::{MAX_REPLAYED, PastEvent},
+    notices::WebhookNotice,
     queue::{DueRetry, PendingSubscription},
-    upkeep::WebhookUpkeep,
+    upkeep::{FailingWebhook, NoticedFailures, WebhookUpkeep},
 };
 
 /// Parses the IDs of a tenant and its subscription, read from this table.

@@ -151,9 +151,9 @@ impl Across {
 }
 
 /// Selects first attempts.
-const FIRST: &str = "webhook_deliveries.is_fresh";
+pub(super) const FRESH_ROWS: &str = "webhook_deliveries.is_fresh";
 /// Selects retries, and attempts that wait.
-const RETRY: &str = "NOT webhook_deliveries.is_fresh";
+pub(super) const RETRY_ROWS: &str = "NOT webhook_deliveries.is_fresh";
 
 /// Next retry, tenant, subscription, and owner and end of the lease.
 type RetryRow = (NaiveDateTime, String, String, String, NaiveDateTime);
@@ -239,8 +239,8 @@ impl Tx {
         if is_ordered {
             self.lock_queue(id).await?;
         }
-        let (fresh, has_more) = self.due(id, FIRST, (is_ordered, lease.now), most).await?;
-        let (retries, has_more_retries) = self.due(id, RETRY, (is_ordered, lease.now), most).await?;
+        let (fresh, has_more) = self.due(id, FRESH_ROWS, (is_ordered, lease.now), most).await?;
+        let (retries, has_more_retries) = self.due(id, RETRY_ROWS, (is_ordered, lease.now), most).await?;
         Ok(Some(LeaseOutcome::Ours {
             receiver: Box::new(receiver),
             fresh: self.attempts(fresh).await?,

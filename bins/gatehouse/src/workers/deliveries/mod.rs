@@ -5,6 +5,7 @@
 //! events without a notification within a second.
 
 mod area;
+mod notices;
 
 use std::{sync::Arc, time::Duration};
 
@@ -14,7 +15,7 @@ use gate::meter;
 use kernel::{Env, StoreError, StoreResult, TenantId};
 use store::{DispatchQueue, Store, WebhookUpkeep};
 use tokio::{
-    sync::Notify,
+    sync::{Notify, mpsc::Sender},
     time::{MissedTickBehavior, interval},
 };
 use webhooks::{
@@ -22,6 +23,7 @@ use webhooks::{
 };
 
 pub(crate) use self::area::{Webhooks, client};
+use self::notices::{DisabledWebhook, Notices};
 use crate::{api::Site, area_metrics};
 
 /// Concurrent attempts of one tenant, as a multiple of those to one subscription.
@@ -63,6 +65,7 @@ impl Deliveries {
             env: Arc::clone(&self.env),
             user_agent: self.site.webhooks.user_agent,
         };
+        let (disabled, newly_disabled) = notices::queue();
         let limits = Limits {
             subscription: settings.in_flight,
             tenant: (settings.in_flight * OF_A_TENANT).min(Limits::default().tenant),
@@ -72,46 +75,24 @@ impl Deliveries {
         let dispatcher = Dispatcher {
             queue: Arc::new(DispatchQueue::new(Arc::clone(&self.store), Arc::clone(&self.env))),
             deliver: Arc::new(deliver),
-            seen: Arc::new(DeliveryObserver { elsewhere: elsewhere.clone() }),
+            seen: Arc::new(DeliveryObserver { elsewhere: elsewhere.clone(), disabled }),
             env: Arc::clone(&self.env),
             limits,
             news: self.store.wakeups().clone(),
             heard: heard.clone(),
         };
+        let upkeep = WebhookUpkeep::new(Arc::clone(&self.store), Arc::clone(&self.env));
+        let notices = Notices { upkeep: &upkeep, env: &self.env, site: &self.site };
         let beside = async {
-            tokio::join!(self.store.relay(&elsewhere, &heard), self.run_jobs());
+            tokio::join!(
+                self.store.relay(&elsewhere, &heard),
+                run_jobs(&upkeep),
+                notices.run(newly_disabled)
+            );
         };
         tokio::select! {
             () = dispatcher.run(self.end.notified()) => {}
             () = beside => {}
-        }
-    }
-
-    /// Runs the periodic jobs until cancelled.
-    async fn run_jobs(&self) {
-        let upkeep = WebhookUpkeep::new(Arc::clone(&self.store), Arc::clone(&self.env));
-        let mut ticks = interval(EVERY);
-        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut rounds = 0_u32;
-        loop {
-            ticks.tick().await;
-            let failed = log_tenant_problem("a checkpoint could not be published");
-            log_problem(
-                "logs with new checkpoints could not be found",
-                upkeep.publish_checkpoints(failed).await,
-            );
-            if rounds.is_multiple_of(TIDY) {
-                // After an upgrade, and again: an older instance that still runs may have expanded fewer filters.
-                let failed =
-                    log_tenant_problem("event filters of a tenant's webhooks could not be expanded again");
-                log_problem(
-                    "webhooks with older event filters could not be found",
-                    upkeep.expand_filters(failed).await,
-                );
-                let failed = log_tenant_problem("old deliveries of a webhook could not be purged");
-                log_problem("webhooks could not be listed", upkeep.purge_expired(failed).await);
-            }
-            rounds = rounds.wrapping_add(1);
         }
     }
 
@@ -123,6 +104,30 @@ impl Deliveries {
     /// Stops sending; [`Deliveries::run`] then returns.
     pub(crate) fn finish(&self) {
         self.end.notify_one();
+    }
+}
+
+/// Runs the periodic jobs until cancelled.
+async fn run_jobs(upkeep: &WebhookUpkeep) {
+    let mut ticks = interval(EVERY);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut rounds = 0_u32;
+    loop {
+        ticks.tick().await;
+        let failed = log_tenant_problem("a checkpoint could not be published");
+        log_problem("logs with new checkpoints could not be found", upkeep.publish_checkpoints(failed).await);
+        if rounds.is_multiple_of(TIDY) {
+            // After an upgrade, and again: an older instance that still runs may have expanded fewer filters.
+            let failed =
+                log_tenant_problem("event filters of a tenant's webhooks could not be expanded again");
+            log_problem(
+                "webhooks with older event filters could not be found",
+                upkeep.expand_filters(failed).await,
+            );
+            let failed = log_tenant_problem("old deliveries of a webhook could not be purged");
+            log_problem("webhooks could not be listed", upkeep.purge_expired(failed).await);
+        }
+        rounds = rounds.wrapping_add(1);
     }
 }
 
@@ -140,6 +145,8 @@ fn log_problem(problem: &'static str, done: StoreResult<()>) {
 /// Updates metrics and writes log lines.
 struct DeliveryObserver {
     elsewhere: Wakeups,
+    /// Webhooks whose administrators have to be notified.
+    disabled: Sender<DisabledWebhook>,
 }
 
 impl DispatchObserver for DeliveryObserver {
@@ -191,6 +198,9 @@ impl DispatchObserver for DeliveryObserver {
             reason = reason.as_str(),
             "a webhook was disabled"
         );
+        if self.disabled.try_send((key.clone(), reason)).is_err() {
+            tracing::warn!(subscription = key.subscription.as_str(), "its administrators are not notified");
+        }
     }
 
     fn failed(&self, doing: &'static str, error: &StoreError) {

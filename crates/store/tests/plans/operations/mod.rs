@@ -68,6 +68,8 @@ pub(crate) async fn run_all(store: &Store) {
         across.next_with_fresh(Some(&key), &lease).await?;
         across.with_retries(&lease, Some(&(lease.now, key.clone())), 10).await?;
         across.webhooks_after(Some(&key), 10).await?;
+        across.failing_webhooks(Some(&key), lease.now, 10).await?;
+        across.webhook_backlog(lease.now).await?;
         across.tenants_to_publish(Some(raw.tenant()), lease.now, 10).await?;
         across.tenant_of_slug("acme").await?;
         let session = Id::from_key(token.id.key()).unwrap();

@@ -8,7 +8,7 @@ use ring::hmac;
 use serde_json::{Value, json};
 use store::testing::Kind;
 
-use crate::support::{Browser, Received, Server, Sink, Tenant, eventually, on_both};
+use crate::support::{Browser, MailServer, Received, Server, Sink, Tenant, eventually, on_both};
 
 const WEBHOOKS: &str = "/api/settings/webhooks";
 
@@ -528,6 +528,46 @@ fn private_addresses_are_blocked_in_tests_and_deliveries() {
     eventually(|| first()["status"] == "FAILED");
     assert_eq!((&first()["error"], first().get("responseBody")), (&json!("BLOCKED"), None));
     assert!(sink.received("/in").is_empty());
+}
+
+#[test]
+fn administrators_get_a_message_when_a_webhook_fails_for_an_hour_and_when_it_is_disabled() {
+    let (mail, sink) = (MailServer::start(), Sink::start());
+    for kind in Kind::ALL {
+        let smtp_url = format!("smtp://{}", mail.address);
+        let server = Server::start(kind, &[("smtp_url", &smtp_url)]);
+        let (tenant, browser) = admin(&server, "acme");
+        let (path, _) = subscribe(&browser, &sink.url("/in"), &["ACCOUNT_USER_CREATED"]);
+        let message = |subject: &str| {
+            let message = mail.mail.recv_timeout(Duration::from_secs(30)).unwrap();
+            let message = message.replace("=\r\n", "").replace("=\n", "").replace("=3D", "=");
+            let id = path.rsplit('/').next().unwrap();
+            let page = format!("/settings/webhooks?id={id}");
+            for expected in [&format!("Subject: {subject}"), "To: admin@acme.example", "webhook test", &page]
+            {
+                assert!(message.contains(expected), "{expected}\n{message}");
+            }
+        };
+        sink.answers("/in", 503, "", "");
+        create_user(&tenant, "bob@example.com");
+        eventually(|| {
+            let list = browser.get(&format!("{path}/deliveries")).json()["deliveries"].clone();
+            list.as_array().unwrap().iter().any(|delivery| delivery["httpStatus"] == 503)
+        });
+        server.env.advance(Duration::from_hours(1));
+        // An instance looks when it starts.
+        server.second_with(&[("smtp_url", &smtp_url)], |_| message("A webhook fails"));
+        let entry = server.entry(&tenant, "ACCOUNT_WEBHOOK_FAILING");
+        assert_eq!((entry.actor_id.as_str(), path.ends_with(&entry.resource_id)), ("webhooks", true));
+        let data: Value = serde_json::from_str(&entry.metadata).unwrap();
+        let (since, end) = (&data["failingSince"], &data["disabledAfter"]);
+        let time = |time: &Value| time.as_str().unwrap().parse::<kernel::Timestamp>().unwrap().unix_millis();
+        assert_eq!(time(end) - time(since), 5 * 24 * 3_600_000);
+        sink.answers("/in", 410, "", "");
+        create_user(&tenant, "eve@example.com");
+        message("A webhook was disabled");
+        assert_eq!(server.entry(&tenant, "ACCOUNT_WEBHOOK_DISABLED").resource_id, entry.resource_id);
+    }
 }
 
 #[test]
