@@ -22,6 +22,8 @@ use xtask::sh::Result;
 pub(crate) enum Manner {
     /// Responds at once.
     Prompt,
+    /// Refuses events about groups with 503, and accepts others at once.
+    RefusesGroups,
     /// Responds after ten seconds.
     Slow,
     /// Sends one byte of its response per second, forever.
@@ -85,8 +87,10 @@ async fn serve(mut stream: TcpStream, seen: Arc<Seen>, manner: Manner) {
             Ok(read) => filled += read,
         }
         while let Some(length) = whole(buffer.get(..filled).unwrap_or_default()) {
-            note(&seen, buffer.get(..length).unwrap_or_default());
-            if answer(&mut stream, manner).await.is_err() {
+            let request = buffer.get(..length).unwrap_or_default();
+            note(&seen, request);
+            let is_of_group = request.windows(GROUP.len()).any(|some| some == GROUP);
+            if answer(&mut stream, manner, is_of_group).await.is_err() {
                 return;
             }
             buffer.copy_within(length..filled, 0);
@@ -120,10 +124,16 @@ fn note(seen: &Seen, request: &[u8]) {
     seen.count.fetch_add(1, Ordering::Release);
 }
 
-async fn answer(stream: &mut TcpStream, manner: Manner) -> std::io::Result<()> {
+/// The part of an event that says that it is about a group.
+const GROUP: &[u8] = br#""resource":{"type":"group""#;
+
+async fn answer(stream: &mut TcpStream, manner: Manner, is_of_group: bool) -> std::io::Result<()> {
     const OK: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
     match manner {
-        Manner::Prompt => stream.write_all(OK).await,
+        Manner::RefusesGroups if is_of_group => {
+            stream.write_all(b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\n\r\n").await
+        }
+        Manner::Prompt | Manner::RefusesGroups => stream.write_all(OK).await,
         Manner::Slow => {
             tokio::time::sleep(Duration::from_secs(10)).await;
             stream.write_all(OK).await

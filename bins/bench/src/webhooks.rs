@@ -30,7 +30,7 @@ const ROUNDS: usize = 3;
 const PACE: f64 = 50.0;
 const PACED: Duration = Duration::from_secs(20);
 
-/// Runs the benchmark. `drain`, `paced` or `bad` runs only this part.
+/// Runs the benchmark. `drain`, `paced`, `ordered` or `bad` runs only this part.
 pub(crate) fn run(part: Option<&str>) -> Result<()> {
     system::install(&system::BUILD)?;
     system::install(&system::TEST)?;
@@ -81,6 +81,9 @@ impl Place {
         }
         if wanted("paced") {
             self.paced(&cluster)?;
+        }
+        if wanted("ordered") {
+            self.ordered(&cluster)?;
         }
         if wanted("bad") {
             self.bad(&cluster)?;
@@ -169,6 +172,40 @@ impl Place {
         println!("beside a receiver of 10 s with 2,000 queued: {}", beside.shown());
         let shift = (beside.at(0.99) - alone.at(0.99)) * 1000.0;
         AREA.at_most("shift of p99 by a slow receiver of another tenant", shift, "ms", 10.0);
+        Ok(())
+    }
+
+    /// Measures the delay of deliveries by an ordered webhook, without and with events of a subject that wait for a retry.
+    fn ordered(&self, cluster: &Cluster) -> Result<()> {
+        let url = self.database(cluster, "ordered")?;
+        let tenant = self.tenant(&url, "good")?;
+        let sink = Sink::start(Manner::RefusesGroups)?;
+        let server = Server::start(&mut self.serve(&url, "all"))?;
+        let settings = r#""eventFilters":["ACCOUNT_USER_*","ACCOUNT_GROUP_*"],"ordered":true"#;
+        subscribe_with(&server, &tenant.pat, &sink, "in", settings)?;
+        let alone = delays(&server, &tenant, &sink, "a")?;
+        let groups = |name: &str, method: &str, path: &str, status: u16| {
+            let body = format!(r#"{{"displayName":"{name}"}}"#);
+            expect(
+                &server,
+                &request(method, &format!("/api/scim/v2/Groups{path}"), &tenant.scim, &body),
+                status,
+            )
+        };
+        let group = member(&groups("g", "POST", "", 201)?, "id")?;
+        for number in 0..1_000 {
+            groups(&format!("g{number}"), "PUT", &format!("/{group}"), 200)?;
+        }
+        let beside = delays(&server, &tenant, &sink, "b")?;
+        let waiting = count(&url, "SELECT count(*) FROM webhook_deliveries WHERE due_at IS NOT NULL")?;
+        if waiting < 1_000 {
+            return Err(format!("only {waiting} deliveries wait"));
+        }
+        println!("ordered, at {PACE} per s: {}", alone.shown());
+        println!("beside a subject with {waiting} events that wait: {}", beside.shown());
+        AREA.shown("delay by an ordered webhook, p99", alone.at(0.99) * 1000.0, "ms");
+        let shift = (beside.at(0.99) - alone.at(0.99)) * 1000.0;
+        AREA.at_most("shift of p99 by a subject whose events wait", shift, "ms", 10.0);
         Ok(())
     }
 
@@ -291,10 +328,12 @@ fn expect(server: &Server, request: &[u8], wanted: u16) -> Result<String> {
 }
 
 pub(crate) fn subscribe(server: &Server, pat: &str, sink: &Sink, path: &str) -> Result<String> {
-    let body = format!(
-        r#"{{"name":"{path}","url":"http://{}/{path}","eventFilters":["ACCOUNT_USER_*"]}}"#,
-        sink.address
-    );
+    subscribe_with(server, pat, sink, path, r#""eventFilters":["ACCOUNT_USER_*"]"#)
+}
+
+/// Adds a webhook with these members besides name and URL.
+fn subscribe_with(server: &Server, pat: &str, sink: &Sink, path: &str, members: &str) -> Result<String> {
+    let body = format!(r#"{{"name":"{path}","url":"http://{}/{path}",{members}}}"#, sink.address);
     let request = request("POST", "/api/settings/webhooks", pat, &body);
     let request = String::from_utf8_lossy(&request).replace("application/scim+json", "application/json");
     member(&expect(server, request.as_bytes(), 200)?, "id")

@@ -128,6 +128,11 @@ impl Seen {
         self.stop.load(Ordering::Acquire)
     }
 
+    /// Records a response that should not occur.
+    pub(crate) fn note_wrong(&self, response: String) {
+        self.wrong.lock().unwrap_or_else(PoisonError::into_inner).push(response);
+    }
+
     pub(crate) fn count(&self) -> usize {
         self.created.lock().unwrap_or_else(PoisonError::into_inner).len()
     }

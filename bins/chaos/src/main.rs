@@ -4,6 +4,7 @@ mod balancer;
 mod clients;
 mod faults;
 mod nodes;
+mod ordered;
 mod proxy;
 mod receivers;
 mod records;

@@ -248,7 +248,7 @@ pub(crate) fn report(receivers: &[Receiver]) -> Result<()> {
 }
 
 /// Reads a request: the event ID of its header, and the body.
-fn request(stream: &mut BufReader<TcpStream>) -> std::io::Result<(String, Vec<u8>)> {
+pub(crate) fn request(stream: &mut BufReader<TcpStream>) -> std::io::Result<(String, Vec<u8>)> {
     let (mut event, mut length, mut line) = (String::new(), 0, String::new());
     loop {
         line.clear();

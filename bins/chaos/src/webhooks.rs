@@ -21,6 +21,7 @@ use xtask::{
 
 use crate::{
     clients::{Client, Seen, Stop},
+    ordered::{OrderedReceiver, change_groups, create_groups},
     receivers::{Receiver, Victim, report},
     user_load::UserLoad,
 };
@@ -41,6 +42,9 @@ const WRITERS: usize = 3;
 const RECEIVERS: [Duration; 3] = [Duration::ZERO, Duration::ZERO, Duration::from_millis(30)];
 /// Maximum time until another worker takes over the leases of a dead one.
 const LEASE: Duration = Duration::from_secs(10);
+/// Selects deliveries to the receivers of events about users.
+const OF_RECEIVERS: &str =
+    " WHERE subscription_id IN (SELECT id FROM webhook_subscriptions WHERE name LIKE 'r%')";
 /// Time limit for delivering everything in the end.
 const DRAIN: Duration = Duration::from_secs(150);
 
@@ -87,6 +91,8 @@ struct Setup {
     api: Server,
     token: String,
     receivers: Vec<Receiver>,
+    ordered: OrderedReceiver,
+    groups: Vec<String>,
     program: PathBuf,
     folder: PathBuf,
     /// The first user, Ada, created before any receiver subscribes.
@@ -112,10 +118,17 @@ impl Setup {
         let api = start(&program, &cluster, folder, "api")?;
         let receivers: Vec<_> = RECEIVERS.into_iter().map(Receiver::start).collect::<Result<_>>()?;
         for (number, receiver) in receivers.iter().enumerate() {
-            subscribe(api.address, &pat, &format!("r{number}"), receiver.address)?;
+            let settings = r#""eventFilters":["ACCOUNT_USER_CREATED"]"#;
+            subscribe(api.address, &pat, &format!("r{number}"), receiver.address, settings)?;
         }
+        let groups = create_groups(api.address, &token)?;
+        let ordered = OrderedReceiver::start()?;
+        let settings = r#""eventFilters":["ACCOUNT_GROUP_*"],"ordered":true"#;
+        subscribe(api.address, &pat, "ordered", ordered.address, settings)?;
         let (folder, waited) = (folder.to_owned(), Vec::new());
-        let mut setup = Self { worker: None, api, token, receivers, program, folder, known, waited, cluster };
+        let worker = None;
+        let mut setup =
+            Self { worker, api, token, receivers, ordered, groups, program, folder, known, waited, cluster };
         setup.start_worker()?;
         Ok(setup)
     }
@@ -127,21 +140,23 @@ impl Setup {
 
     fn run_rounds(&mut self, rounds: usize, mut dice: Dice) -> Result<()> {
         let user_load = UserLoad::default();
-        let (address, token) = (self.api.address, self.token.clone());
+        let (address, token, groups) = (self.api.address, self.token.clone(), self.groups.clone());
         thread::scope(|scope| {
             let _stop = Stop(&user_load.seen);
             for writer in 0..WRITERS {
                 let (user_load, token) = (&user_load, &token);
                 scope.spawn(move || user_load.write(address, token, writer));
             }
+            let (user_load, groups, token) = (&user_load, &groups, &token);
+            scope.spawn(move || change_groups(address, token, groups, &user_load.seen));
             for round in 0..rounds {
                 if round.is_multiple_of(CALM) {
-                    self.calm(&user_load)?;
+                    self.calm(user_load)?;
                 }
                 user_load.allow(EVENTS);
                 thread::sleep(dice.moment());
                 let outcome =
-                    if round % 2 == 1 { self.kill_database() } else { self.kill_worker(&user_load, round) };
+                    if round % 2 == 1 { self.kill_database() } else { self.kill_worker(user_load, round) };
                 outcome.map_err(|problem| format!("round {}: {problem}", round + 1))?;
             }
             until(DRAIN, "not all users are created", || Ok(user_load.is_done()))
@@ -221,8 +236,13 @@ impl Setup {
         until(DRAIN, "deliveries without an outcome are left", || {
             Ok(count(" WHERE due_at IS NOT NULL")? == "0")
         })?;
+        let events = "SELECT count(DISTINCT event_id) FROM webhook_deliveries WHERE subscription_id = \
+                      (SELECT id FROM webhook_subscriptions WHERE name = 'ordered')";
+        let events = ask(&self.cluster, events)?.parse().map_err(|error| format!("{error}"))?;
+        self.ordered.check(events)?;
+        let count = |what: &str| count(&format!("{OF_RECEIVERS}{what}"));
         let drained = start.elapsed();
-        let failed = count(" WHERE attempt <> 1 OR http_status IS DISTINCT FROM 200")?;
+        let failed = count(" AND (attempt <> 1 OR http_status IS DISTINCT FROM 200)")?;
         if failed != "0" {
             return Err(format!("{failed} attempts were retries or failed"));
         }
@@ -261,8 +281,8 @@ fn start(program: &Path, cluster: &Cluster, folder: &Path, role: &str) -> Result
     Server::start(command.stderr(log.map_err(|error| error.to_string())?))
 }
 
-fn subscribe(api: SocketAddr, pat: &str, name: &str, to: SocketAddr) -> Result<()> {
-    let body = format!(r#"{{"name":"{name}","url":"http://{to}/","eventFilters":["ACCOUNT_USER_CREATED"]}}"#);
+fn subscribe(api: SocketAddr, pat: &str, name: &str, to: SocketAddr, settings: &str) -> Result<()> {
+    let body = format!(r#"{{"name":"{name}","url":"http://{to}/",{settings}}}"#);
     let request = format!(
         "POST /api/settings/webhooks HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {pat}\r\n\
          Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
