@@ -25,7 +25,7 @@ use crate::{
         openapi::document,
         routes,
         saml::{Saml, SamlWorker},
-        settings::AuditLogs,
+        settings::{AuditLogs, TILE},
         site::Site,
     },
     area_metrics, counters,
@@ -311,9 +311,11 @@ fn pipeline(
             open_pages: &pages::OPEN,
             signed_in_pages: &pages::SIGNED_IN,
             modes: &OPERATION_MODES,
+            tails: &[TILE],
         }
     } else {
-        Routes { document: &serde_json::Value::Null, open_pages: &[], signed_in_pages: &[], modes: &[] }
+        let document = &serde_json::Value::Null;
+        Routes { document, open_pages: &[], signed_in_pages: &[], modes: &[], tails: &[] }
     };
     let settings = PipelineSettings {
         base_url,

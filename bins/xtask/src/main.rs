@@ -16,6 +16,7 @@ mod story;
 mod test;
 mod up;
 mod webhooks;
+mod witnesses;
 
 use std::{ffi::OsString, process::ExitCode};
 

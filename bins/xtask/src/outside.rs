@@ -10,7 +10,7 @@ use xtask::{
     sh::{self, Result},
 };
 
-use crate::{clients, node, oidc, saml, step_up, webhooks};
+use crate::{clients, node, oidc, saml, step_up, webhooks, witnesses};
 
 /// The number of checks that scim2-tester runs for the supported features.
 const CHECKS: &str = "124";
@@ -22,6 +22,7 @@ pub(crate) fn run(postgres: &str) -> Result<()> {
         clients::run(folder)?;
         clients::administrator(folder)?;
         webhooks::run(folder)?;
+        witnesses::run(folder)?;
         step_up::run(folder, postgres)?;
         saml::run(folder)?;
         oidc::run(folder)
@@ -37,6 +38,8 @@ pub(crate) enum Tools {
     Administrator,
     /// Webhook receivers
     Webhooks,
+    /// Witnesses of the audit log, and a library for transparency logs
+    Audit,
     /// Resource servers that ask for step-ups
     StepUp,
     /// Logins through SAML identity providers
@@ -50,6 +53,7 @@ pub(crate) fn chosen(tools: Option<Tools>) -> Result<()> {
     match tools {
         Some(Tools::Clients) => within(clients::run),
         Some(Tools::Administrator) => within(clients::administrator),
+        Some(Tools::Audit) => within(witnesses::run),
         Some(Tools::Webhooks) => within(webhooks::run),
         Some(Tools::StepUp) => {
             let cluster = Cluster::start(Durability::None)?;

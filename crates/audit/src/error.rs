@@ -70,6 +70,9 @@ pub enum ProofError {
     /// The audit log has no such entry, or it was purged.
     #[error("no such entry in this tenant's audit log")]
     NoEntry,
+    /// The log has no such tile yet, or its hashes were purged.
+    #[error("the log has no such tile; its hashes may have been purged")]
+    NoTile,
     /// The entry is not in the log of the newest checkpoint.
     #[error("this entry is not sealed yet; try again in a second")]
     NotSealed,

@@ -1,6 +1,8 @@
 //! The transparency log: proofs compared with RFC 6962, and detection of tampering.
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
+mod rfc6962;
+
 use std::sync::Arc;
 
 use audit::{
@@ -16,52 +18,8 @@ use audit::{
     },
 };
 use kernel::{Actor, Ctx, Env, ManualEnv, MasterKeys, Secret, TenantId};
-use ring::digest::{SHA256, digest};
 
-fn sha256(bytes: &[u8]) -> Hash {
-    digest(&SHA256, bytes).as_ref().try_into().unwrap()
-}
-
-/// RFC 6962 §2.1, literally: MTH(D[n]).
-fn mth(leaves: &[Hash]) -> Hash {
-    match leaves {
-        [] => sha256(b""),
-        [leaf] => *leaf,
-        _ => {
-            let k = leaves.len().next_power_of_two() / 2;
-            let (left, right) = leaves.split_at(k);
-            sha256(&[&[1], &mth(left)[..], &mth(right)].concat())
-        }
-    }
-}
-
-/// RFC 6962 §2.1.1: PATH(m, D[n]).
-fn path(m: usize, leaves: &[Hash]) -> Vec<Hash> {
-    if leaves.len() <= 1 {
-        return Vec::new();
-    }
-    let k = leaves.len().next_power_of_two() / 2;
-    let (left, right) = leaves.split_at(k);
-    if m < k {
-        [path(m, left), vec![mth(right)]].concat()
-    } else {
-        [path(m - k, right), vec![mth(left)]].concat()
-    }
-}
-
-/// RFC 6962 §2.1.2: SUBPROOF(m, D[n], b).
-fn subproof(m: usize, leaves: &[Hash], is_whole: bool) -> Vec<Hash> {
-    if m == leaves.len() {
-        return if is_whole { Vec::new() } else { vec![mth(leaves)] };
-    }
-    let k = leaves.len().next_power_of_two() / 2;
-    let (left, right) = leaves.split_at(k);
-    if m <= k {
-        [subproof(m, left, is_whole), vec![mth(right)]].concat()
-    } else {
-        [subproof(m - k, right, false), vec![mth(left)]].concat()
-    }
-}
+use self::rfc6962::{mth, path, sha256, subproof};
 
 struct World {
     env: Arc<ManualEnv>,

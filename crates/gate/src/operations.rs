@@ -66,6 +66,8 @@ pub struct Routes<'a> {
     pub signed_in_pages: &'a [&'a str],
     /// Paths of the document whose operations need special treatment.
     pub modes: &'a [(&'a str, OperationMode)],
+    /// Paths of the document whose last parameter may contain slashes.
+    pub tails: &'a [&'a str],
 }
 
 /// All operations, by path and method.
@@ -74,7 +76,7 @@ pub(crate) struct Operations(Router<Address>);
 impl Operations {
     /// Collects the operations of the routes and probes.
     pub(crate) fn new(routes: Routes<'_>, probes: &[&str]) -> Result<Self, String> {
-        let Routes { document, open_pages, signed_in_pages, modes } = routes;
+        let Routes { document, open_pages, signed_in_pages, modes, tails } = routes;
         let mut router = Router::new();
         let paths = document.get("paths").and_then(Value::as_object).into_iter().flatten();
         for (path, item) in paths {
@@ -94,7 +96,10 @@ impl Operations {
                 let operation = Operation { template: path.clone(), public, mode, meter };
                 methods.insert(method, Arc::new(operation));
             }
-            insert(&mut router, path, methods)?;
+            match path.rsplit_once('{').filter(|_| tails.contains(&path.as_str())) {
+                Some((start, tail)) => insert(&mut router, &format!("{start}{{*{tail}"), methods)?,
+                None => insert(&mut router, path, methods)?,
+            }
         }
         for page in [open_pages, signed_in_pages, probes].concat() {
             let (template, meter) = (page.to_owned(), Meter::new("GET", page, [200]));

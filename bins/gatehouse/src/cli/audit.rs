@@ -2,6 +2,7 @@
 
 mod retention;
 pub(crate) mod verify;
+mod witness;
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -30,12 +31,20 @@ pub(crate) enum Command {
         /// Checkpoint kept outside of the server: verify that the log extends it. Repeatable
         #[arg(long, value_name = "FILE")]
         checkpoint: Vec<PathBuf>,
+        /// Policy (C2SP tlog-policy): verify that its quorum of witnesses has cosigned each --checkpoint
+        #[arg(long, value_name = "FILE", requires = "checkpoint")]
+        policy: Option<PathBuf>,
         /// Public key that verifies checkpoints, from `audit key`. With --tenant, in addition to the keys of this installation; with --file, instead of them. Repeatable
         #[arg(long, value_name = "KEY")]
         key: Vec<String>,
         /// ID of a retired master key: MACs made with it are not verified. Repeatable
         #[arg(long, value_name = "ID", conflicts_with = "file")]
         retired_key: Vec<String>,
+    },
+    /// Witness the audit log of a server elsewhere: detect changes of a log that its server signs again
+    Witness {
+        #[command(subcommand)]
+        command: witness::Command,
     },
     /// Print the public keys that verify a tenant's checkpoints
     #[command(after_help = "Example:\n  gatehouse audit key --tenant acme")]
@@ -82,6 +91,10 @@ pub(crate) enum Command {
 }
 
 pub(crate) async fn run(command: Command, raw: &mut Raw, env: Arc<dyn Env>) -> Result<Report> {
+    let command = match command {
+        Command::Witness { command } => return witness::run(command, &*env).await,
+        other => other,
+    };
     let folder = raw.settings()?.data_dir;
     secrets::read_kept(&folder, raw)?;
     let settings = raw.settings()?;
@@ -91,9 +104,9 @@ pub(crate) async fn run(command: Command, raw: &mut Raw, env: Arc<dyn Env>) -> R
     }
     let office = Operator::open_with(&settings, env).await?;
     match command {
-        Command::Verify { tenant, checkpoint, key, retired_key, .. } => {
+        Command::Verify { tenant, checkpoint, policy, key, retired_key, .. } => {
             let tenant = tenant.ok_or("--tenant: name the tenant whose log to verify")?;
-            let said = VerifyOptions { known: checkpoint, keys: key, retired: retired_key };
+            let said = VerifyOptions { known: checkpoint, policy, keys: key, retired: retired_key };
             verify::verify_database(&tenant, &said, &settings, &office).await
         }
         Command::Key { tenant } => {
@@ -102,6 +115,7 @@ pub(crate) async fn run(command: Command, raw: &mut Raw, env: Arc<dyn Env>) -> R
             let keys: Vec<_> = keys.iter().map(ToString::to_string).collect();
             Ok(Report::new(json!({ "keys": keys }), keys.join("\n")))
         }
+        Command::Witness { .. } => Err("the witness needs no database".into()),
         Command::Retain { tenant, days, .. } => retention::retain(&tenant, days, &settings, &office).await,
         Command::Purge { tenant, retired_key } => {
             retention::purge(&tenant, &retired_key, &settings, &office).await

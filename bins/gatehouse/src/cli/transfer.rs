@@ -96,7 +96,7 @@ pub(super) async fn import(command: &Import, office: &Operator, settings: &Setti
     let file = open(&command.from)?;
     let imported = store::import_tenant(&settings.database_url, &settings.master_keys(), file).await?;
     let retired = imported.retired_keys.values().cloned().collect();
-    let options = VerifyOptions { known: Vec::new(), keys: Vec::new(), retired };
+    let options = VerifyOptions { known: Vec::new(), policy: None, keys: Vec::new(), retired };
     let verified = verify_database(&imported.slug, &options, settings, office).await;
     let log = verified.map_err(|error| {
         format!("{} was imported, but its audit log could not be verified: {error}", imported.slug)

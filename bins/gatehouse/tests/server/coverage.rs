@@ -148,7 +148,9 @@ fn public_operations_ignore_credentials() {
 fn other_tenants_id_is_treated_as_unknown() {
     on_both(|server| {
         let (acme, globex) = (World::new(server, "acme"), World::new(server, "globex"));
-        for operation in guarded().filter(|operation| operation.path.contains('{')) {
+        // A tile has no ID: it is one of the caller's log.
+        let has_id = |operation: &Operation| operation.path.contains('{') && operation.id != "get_audit_tile";
+        for operation in guarded().filter(has_id) {
             let Some(ids) = globex.resources(server, &operation.path) else { continue };
             let before = server.entries(&globex.tenant).len();
             for kind in &operation.credentials {

@@ -3,22 +3,22 @@
 use crate::error::NoteError;
 use std::fmt;
 
-use data_encoding::{BASE64, HEXLOWER};
+use data_encoding::BASE64;
 use kernel::{MasterKeys, Secret};
 use ring::{
-    digest::{SHA256, digest},
     hkdf,
     signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey},
 };
 
-use super::merkle::Hash;
+use super::{
+    merkle::Hash,
+    note::{self, VerifierKey, signature_line, split_note},
+};
 
 /// The prefix of every log's origin, which is also the name of its signing key.
 const ORIGIN: &str = "gatehouse/audit/";
 /// The algorithm id of Ed25519 in signed notes.
 const ALGORITHM: u8 = 1;
-/// Maximum size of a note, in bytes.
-pub(super) const MAX_NOTE: usize = 4096;
 
 /// The state of a log at some time.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,7 +53,7 @@ impl Checkpoint {
     }
 
     /// Parses a note into the checkpoint, the signed text, and the signatures.
-    fn parts(note: &str) -> Result<(Self, &str, &str), NoteError> {
+    pub(super) fn parts(note: &str) -> Result<(Self, &str, &str), NoteError> {
         let (text, signatures) = split_note(note)?;
         let mut lines = text.lines();
         let (Some(origin), Some(size), Some(root)) = (lines.next(), lines.next(), lines.next()) else {
@@ -75,13 +75,6 @@ impl Checkpoint {
     }
 }
 
-/// Splits a note into the signed text and its signatures.
-pub(super) fn split_note(note: &str) -> Result<(&str, &str), NoteError> {
-    let is_note = note.len() <= MAX_NOTE && note.ends_with('\n') && !note.contains('\r');
-    let at = note.rfind("\n\n").filter(|_| is_note).ok_or(NoteError::Malformed)?;
-    Ok(note.split_at(at + 1))
-}
-
 /// Verifies that one of these keys, belonging to this tenant's log, has signed a text.
 pub(super) fn verify_signatures(
     text: &str,
@@ -89,20 +82,11 @@ pub(super) fn verify_signatures(
     tenant: &str,
     keys: &[CheckpointKey],
 ) -> Result<(), NoteError> {
-    for line in signatures.lines().filter(|line| !line.is_empty()) {
-        let mut words = line.strip_prefix("— ").ok_or(NoteError::Malformed)?.split(' ');
-        let (Some(name), Some(signature), None) = (words.next(), words.next(), words.next()) else {
-            return Err(NoteError::Malformed);
-        };
-        let bytes = BASE64.decode(signature.as_bytes()).map_err(|_| NoteError::Malformed)?;
-        let Some((id, signature)) = bytes.split_first_chunk::<4>() else {
-            return Err(NoteError::Malformed);
-        };
-        let is_named = |key: &&CheckpointKey| key.name == name && key.id() == *id;
-        let is_tenants = |key: &&CheckpointKey| key.name.strip_prefix(ORIGIN) == Some(tenant);
-        if let Some(key) = keys.iter().find(is_named).filter(is_tenants) {
+    for signature in note::signatures(signatures)? {
+        let is_tenants = |key: &&CheckpointKey| key.0.name.strip_prefix(ORIGIN) == Some(tenant);
+        if let Some(CheckpointKey(key)) = keys.iter().find(|key| key.0.is_of(&signature)).filter(is_tenants) {
             let key = UnparsedPublicKey::new(&ED25519, key.public);
-            return key.verify(text.as_bytes(), signature).map_err(|_| NoteError::Signature);
+            return key.verify(text.as_bytes(), &signature.signature).map_err(|_| NoteError::Signature);
         }
     }
     Err(NoteError::UnknownKey)
@@ -110,35 +94,28 @@ pub(super) fn verify_signatures(
 
 /// The public key of a log. `Display` writes it as `name+id+key` (a C2SP verifier key).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CheckpointKey {
-    name: String,
-    public: [u8; 32],
-}
+pub struct CheckpointKey(VerifierKey);
 
 impl CheckpointKey {
     /// Parses the `name+id+key` format.
     pub fn parse(text: &str) -> Option<Self> {
-        let mut parts = text.trim().splitn(3, '+');
-        let (name, id, key) = (parts.next()?, parts.next()?, parts.next()?);
-        let key = BASE64.decode(key.as_bytes()).ok()?;
-        let (ALGORITHM, public) = key.split_first().map(|(algorithm, public)| (*algorithm, public))? else {
-            return None;
-        };
-        let key = Self { name: name.to_owned(), public: public.try_into().ok()? };
-        (!name.is_empty() && HEXLOWER.encode(&key.id()) == id).then_some(key)
+        VerifierKey::parse(text, ALGORITHM).map(Self)
     }
 
-    fn id(&self) -> [u8; 4] {
-        let bytes = [self.name.as_bytes(), &[b'\n', ALGORITHM], &self.public].concat();
-        let hash = digest(&SHA256, &bytes);
-        hash.as_ref().first_chunk().copied().unwrap_or_default()
+    /// Returns the name of the key, which is the origin of the log.
+    pub fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// Returns the public key.
+    pub(super) fn public(&self) -> &[u8; 32] {
+        &self.0.public
     }
 }
 
 impl fmt::Display for CheckpointKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let key = [&[ALGORITHM], self.public.as_slice()].concat();
-        write!(f, "{}+{}+{}", self.name, HEXLOWER.encode(&self.id()), BASE64.encode(&key))
+        self.0.fmt(f)
     }
 }
 
@@ -177,9 +154,8 @@ impl CheckpointKeys {
     fn sign_as(&self, origin: &str, text: &str) -> Option<String> {
         let pair = self.0.first()?;
         let signature = pair.sign(text.as_bytes());
-        let key = public(origin, pair)?;
-        let line = BASE64.encode(&[key.id().as_slice(), signature.as_ref()].concat());
-        Some(format!("{text}\n— {origin} {line}\n"))
+        let line = signature_line(&public(origin, pair)?.0, signature.as_ref());
+        Some(format!("{text}\n{line}"))
     }
 
     /// Returns the public keys of a tenant's log, newest first.
@@ -191,5 +167,5 @@ impl CheckpointKeys {
 
 fn public(origin: &str, pair: &Ed25519KeyPair) -> Option<CheckpointKey> {
     let public = pair.public_key().as_ref().try_into().ok()?;
-    Some(CheckpointKey { name: origin.to_owned(), public })
+    Some(CheckpointKey(VerifierKey { name: origin.to_owned(), algorithm: ALGORITHM, public }))
 }

@@ -4,7 +4,8 @@
 use kernel::{StoreError, StoreResult, TenantId, Timestamp};
 
 use super::{
-    checkpoint::{Checkpoint, CheckpointKey, MAX_NOTE, split_note},
+    checkpoint::{Checkpoint, CheckpointKey},
+    note::{MAX_NOTE, split_note},
     seal::{AT_ONCE, SealRules},
     statement::{MacStart, Removal, Retention, Statement},
 };

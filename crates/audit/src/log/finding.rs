@@ -75,6 +75,13 @@ pub enum Finding {
         /// Size of the log in the checkpoint.
         size: u64,
     },
+    /// Too few witnesses have cosigned an externally kept checkpoint.
+    NotWitnessed {
+        /// Size of the log in the checkpoint.
+        size: u64,
+        /// What is missing.
+        problem: String,
+    },
     /// An entry's MAC is not valid.
     Unauthenticated {
         /// Position of the entry; `null` while it is unsealed.
@@ -150,6 +157,7 @@ impl fmt::Display for Finding {
             Self::Forked { size } => {
                 write!(f, "the first {size} entries differ from those of the checkpoint")
             }
+            Self::NotWitnessed { size, problem } => write!(f, "the checkpoint of {size} entries: {problem}"),
             Self::Unauthenticated { sequence: Some(sequence), id, problem } => {
                 write!(f, "{sequence}: {id} is not authentic: {problem}")
             }
@@ -236,7 +244,8 @@ impl Verified {
         }
     }
 
-    pub(super) fn found(&mut self, finding: Finding) {
+    /// Adds a finding.
+    pub fn found(&mut self, finding: Finding) {
         self.count += 1;
         if self.findings.len() < MOST {
             self.findings.push(finding);

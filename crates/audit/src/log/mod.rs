@@ -12,6 +12,7 @@ mod checkpoint;
 mod countersign;
 mod finding;
 mod merkle;
+mod note;
 mod observer;
 mod offline;
 mod proof;
@@ -23,7 +24,9 @@ mod retention;
 mod seal;
 mod sealer;
 mod statement;
+mod tile;
 mod verify;
+pub mod witness;
 
 pub use backlog::LONG_UNSEALED;
 pub use checkpoint::{Checkpoint, CheckpointKey, CheckpointKeys};
@@ -49,6 +52,7 @@ pub use seal::{
 };
 pub use sealer::Sealer;
 pub use statement::{MacStart, Removal, Retention, Statement};
+pub use tile::{Tile, tile};
 pub use verify::{SealedRow, VerifyKeys, verify};
 
 pub use crate::{

@@ -2,7 +2,7 @@
 
 use data_encoding::BASE64;
 use kernel::Timestamp;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{
     checkpoint::{Checkpoint, CheckpointKey},
@@ -60,7 +60,7 @@ pub struct InclusionProof {
 }
 
 /// A consistency proof.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[cfg_attr(feature = "openapi", schema(as = ShownConsistency))]
 pub struct ConsistencyProof {

@@ -8,7 +8,10 @@
 use kernel::Timestamp;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use super::checkpoint::{CheckpointKey, CheckpointKeys, split_note, verify_signatures};
+use super::{
+    checkpoint::{CheckpointKey, CheckpointKeys, verify_signatures},
+    note::split_note,
+};
 use crate::error::NoteError;
 
 /// A kind of statement.

@@ -23,7 +23,7 @@ impl From<SearchError> for Problem {
 impl From<ProofError> for Problem {
     fn from(error: ProofError) -> Self {
         match error {
-            ProofError::NothingSealed | ProofError::NoEntry | ProofError::Purged => {
+            ProofError::NothingSealed | ProofError::NoEntry | ProofError::NoTile | ProofError::Purged => {
                 Self::missing(error.to_string())
             }
             ProofError::NotSealed => Self::new(Code::NotSealed, error.to_string()),

@@ -18,7 +18,7 @@ mod tenant;
 mod users;
 pub(crate) mod webhooks;
 
-pub(crate) use self::audit_log::area::AuditLogs;
+pub(crate) use self::audit_log::{area::AuditLogs, tiles::TILE};
 pub(crate) use self::{
     attestation_policy::impact::impact_of,
     dry_runs::{DryRun, DryRunChange, dry_run_of},
@@ -56,6 +56,7 @@ pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
         .service(audit_log::activity::get_audit_activity)
         .service(audit_log::proofs::get_audit_checkpoint)
         .service(audit_log::proofs::get_audit_consistency)
+        .service(audit_log::tiles::get_audit_tile)
         .service(audit_log::proofs::get_audit_proof)
         .service(users::list_settings_users)
         .service(users::invite_user)

@@ -10,7 +10,7 @@ use audit::{
     EntryKeys,
     log::{
         Checkpoint, CheckpointKey, CheckpointKeys, Finding, VerifyKeys, exported_tenant, verify,
-        verify_export,
+        verify_export, witness::WitnessPolicy,
     },
 };
 use kernel::StoreError;
@@ -50,6 +50,7 @@ pub(super) fn keys(said: &[String], own: bool, of: &Settings, tenant: &str) -> R
 /// Options of a verification in the database.
 pub(crate) struct VerifyOptions {
     pub(crate) known: Vec<PathBuf>,
+    pub(crate) policy: Option<PathBuf>,
     pub(crate) keys: Vec<String>,
     pub(crate) retired: Vec<String>,
 }
@@ -63,12 +64,7 @@ pub(crate) async fn verify_database(
     let tenant = office.tenant(tenant).await?;
     let name = tenant.id.to_string();
     let keys = keys(&said.keys, true, settings, &name)?;
-    let mut checkpoints = Vec::new();
-    for path in &said.known {
-        let note = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
-        let checkpoint = Checkpoint::verified(&note, &keys);
-        checkpoints.push(checkpoint.map_err(|error| format!("{}: {error}", path.display()))?);
-    }
+    let (checkpoints, unwitnessed) = kept_checkpoints(said, &keys)?;
     let masters = settings.master_keys();
     let entries = EntryKeys::derive(&masters);
     let with = VerifyKeys {
@@ -77,7 +73,8 @@ pub(crate) async fn verify_database(
         retired: &said.retired,
     };
     let look = async |tx: &mut Tx| verify(tx, &name, with, checkpoints).await;
-    let found = office.store.on_snapshot::<_, StoreError>(tenant.id, look).await?;
+    let mut found = office.store.on_snapshot::<_, StoreError>(tenant.id, look).await?;
+    unwitnessed.into_iter().for_each(|finding| found.found(finding));
     let mut seen = found.summary(&tenant.slug);
     // The slug is a database column that an attacker can change. The ID is part of each signature.
     let origin = Checkpoint::new(&name, 0, [0; 32]).origin;
@@ -92,6 +89,29 @@ pub(crate) async fn verify_database(
         json.insert("origin".into(), origin.into());
     }
     Ok(verdict(json, seen, &found.findings, found.conclusion()))
+}
+
+/// Returns the checkpoints of the command line, and which of them too few witnesses have cosigned.
+fn kept_checkpoints(said: &VerifyOptions, keys: &[CheckpointKey]) -> Result<(Vec<Checkpoint>, Vec<Finding>)> {
+    let read = |path: &PathBuf| {
+        std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
+    };
+    let policy = said.policy.as_ref().map(|path| {
+        let policy = read(path)?.parse::<WitnessPolicy>();
+        policy.map_err(|error| format!("--policy: {}: {error}", path.display()))
+    });
+    let policy = policy.transpose()?;
+    let (mut checkpoints, mut findings) = (Vec::new(), Vec::new());
+    for path in &said.known {
+        let note = read(path)?;
+        let checkpoint = Checkpoint::verified(&note, keys);
+        let checkpoint = checkpoint.map_err(|error| format!("{}: {error}", path.display()))?;
+        if let Some(Err(error)) = policy.as_ref().map(|policy| policy.verify(&note, keys)) {
+            findings.push(Finding::NotWitnessed { size: checkpoint.size, problem: error.to_string() });
+        }
+        checkpoints.push(checkpoint);
+    }
+    Ok((checkpoints, findings))
 }
 
 /// Reports the scope of a verification, each finding and the conclusion.

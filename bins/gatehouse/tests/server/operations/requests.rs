@@ -22,6 +22,7 @@ pub(crate) fn request(operation: &Operation, ids: &[String]) -> (String, Option<
             path = path.replace(name, id);
         }
     }
+    path = path.replace("{level}/{index}", "0/000.p/1");
     if operation.id == "get_audit_consistency" {
         path.push_str("?from=1");
     }

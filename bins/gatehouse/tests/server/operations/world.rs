@@ -277,7 +277,9 @@ impl<'s> World<'s> {
             oidc if oidc.starts_with("/api/settings/oidc-providers/{id}") => Some(self.openid_connect(oidc)),
             "/api/me/factors/{id}" => Some(vec![self.factor.clone()]),
             // Wait until something is sealed.
-            "/api/settings/audit-log/checkpoint" | "/api/settings/audit-log/consistency" => {
+            "/api/settings/audit-log/checkpoint"
+            | "/api/settings/audit-log/consistency"
+            | "/api/settings/audit-log/tile/{level}/{index}" => {
                 self.sealed();
                 Some(Vec::new())
             }

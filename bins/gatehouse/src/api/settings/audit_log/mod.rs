@@ -4,6 +4,7 @@ pub(crate) mod activity;
 pub(crate) mod area;
 pub(crate) mod export;
 pub(crate) mod proofs;
+pub(crate) mod tiles;
 
 use actix_web::{HttpRequest, get};
 use audit::{AuditPage, Filter, FilterParameters, Order, Search};

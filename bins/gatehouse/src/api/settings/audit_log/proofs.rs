@@ -16,7 +16,7 @@ use crate::api::{Answer, Call, query::query};
 use gate::{body::answer, errors::Problem, permissions::ReadAudit};
 
 /// Returns the keys that verify the checkpoints of the caller's tenant.
-fn keys(call: &Call<ReadAudit>) -> Vec<CheckpointKey> {
+pub(super) fn keys(call: &Call<ReadAudit>) -> Vec<CheckpointKey> {
     call.site.pipeline.keys.checkpoints().of(call.tenant().as_str())
 }
 

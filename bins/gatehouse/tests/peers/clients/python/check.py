@@ -325,6 +325,8 @@ ask("export_audit_log")
 ask("get_audit_checkpoint")
 ask("get_audit_checkpoint", client=AuthenticatedClient(token=token.token, **json_only))
 ask("get_audit_consistency", from_=1)
+ask("get_audit_tile", "0", "000.p/1")
+ask("get_audit_tile", "0", "999", status=404)
 rules = allowlist | {"rules": ["192.0.2.0/24"]}
 until("the last use of a token", lambda: ask("network_policy_impact", body=rules).tokens)
 ask("delete_settings_user", invited.id, step_up="USER_ADMIN_CHANGE")
