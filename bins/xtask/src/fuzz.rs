@@ -8,9 +8,21 @@ const COVERAGE: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-l
     -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1 -Cdebug-assertions";
 
 /// The fuzz targets, as listed in the `fuzz/Cargo.toml` of the crates.
-pub(crate) const TARGETS: [&str; 11] = [
-    "filter", "path", "patch", "token", "cidr", "proxies", "mds", "response", "metadata", "id_token",
+pub(crate) const TARGETS: [&str; 14] = [
+    "filter",
+    "path",
+    "patch",
+    "token",
+    "cidr",
+    "proxies",
+    "mds",
+    "response",
+    "metadata",
+    "id_token",
     "claims",
+    "cosigned",
+    "policy",
+    "add_checkpoint",
 ];
 
 /// Fuzzes a target for some seconds. libFuzzer prints where it writes failing input. New input goes to `target/fuzz`,
@@ -23,6 +35,7 @@ pub(crate) fn run(target: &str, seconds: u32) -> Result<()> {
         "mds" => "attestation",
         "response" | "metadata" | "logout" => "saml-sp",
         "id_token" | "claims" => "oidc-rp",
+        "cosigned" | "policy" | "add_checkpoint" => "audit",
         _ => "scim-core",
     };
     let folder = root.join("crates").join(package).join("fuzz");

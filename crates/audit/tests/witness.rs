@@ -1,5 +1,5 @@
 //! Witnesses: what they cosign, and which checkpoints meet a policy.
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests fail by panicking")]
 
 mod rfc6962;
 
@@ -142,10 +142,10 @@ fn policy_needs_its_quorum() {
     let (log, env) = (Log::new(0..20), env());
     let witnesses: Vec<Cosigner> =
         ["a", "b", "c", "d"].iter().map(|name| Cosigner::generate(&env, name).unwrap().0).collect();
-    let mut text = String::new();
-    for witness in &witnesses {
-        text.push_str(&format!("witness {} {} https://w.example/\n", witness.key().name(), witness.key()));
-    }
+    let line = |witness: &Cosigner| {
+        format!("witness {} {} https://w.example/\n", witness.key().name(), witness.key())
+    };
+    let mut text: String = witnesses.iter().map(line).collect();
     text.push_str("group two 2 a b c\n# Both.\ngroup both all two d\n\tquorum  both\n");
     let policy: WitnessPolicy = text.parse().unwrap();
     assert_eq!(policy.witnesses()[0].url.as_deref(), Some("https://w.example/"));
@@ -163,8 +163,8 @@ fn policy_needs_its_quorum() {
             Ok(witnessed) => {
                 assert!(is_met, "{chosen:04b}");
                 assert_eq!(witnessed.cosignatures.len(), chosen.count_ones() as usize);
-                let first = (0..4).find(|index| is_chosen(*index)).unwrap();
-                assert_eq!(witnessed.oldest(), Some(now().plus_millis(1000 * first as i64)));
+                let first = (0..4).find(|index| is_chosen(*index)).map(|first| i64::try_from(first).unwrap());
+                assert_eq!(witnessed.oldest(), first.map(|first| now().plus_millis(1000 * first)));
             }
             Err(error) => {
                 let chosen = (0..4).filter(|index| is_chosen(*index));

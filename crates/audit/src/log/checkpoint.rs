@@ -62,7 +62,7 @@ impl Checkpoint {
         let canonical = |size: &u64| size.to_string();
         let size: u64 =
             size.parse().ok().filter(|number| canonical(number) == size).ok_or(NoteError::Malformed)?;
-        let root = BASE64.decode(root.as_bytes()).ok().and_then(|root| root.try_into().ok());
+        let root = note::decode(root).and_then(|root| root.try_into().ok());
         let root = root.filter(|_| !origin.is_empty()).ok_or(NoteError::Malformed)?;
         Ok((Self { origin: origin.to_owned(), size, root }, text, signatures))
     }

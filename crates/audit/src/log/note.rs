@@ -19,6 +19,11 @@ pub(super) fn split_note(note: &str) -> Result<(&str, &str), NoteError> {
     Ok(note.split_at(at + 1))
 }
 
+/// Decodes base64 in its only form: the library also accepts padding in the middle.
+pub(super) fn decode(text: &str) -> Option<Vec<u8>> {
+    BASE64.decode(text.as_bytes()).ok().filter(|bytes| BASE64.encode(bytes) == text)
+}
+
 /// A signature of a note.
 pub(super) struct NoteSignature<'n> {
     pub(super) name: &'n str,
@@ -36,7 +41,7 @@ fn signature(line: &str) -> Result<NoteSignature<'_>, NoteError> {
     let (Some(name), Some(signature), None) = (words.next(), words.next(), words.next()) else {
         return Err(NoteError::Malformed);
     };
-    let bytes = BASE64.decode(signature.as_bytes()).map_err(|_| NoteError::Malformed)?;
+    let bytes = decode(signature).ok_or(NoteError::Malformed)?;
     let (id, signature) = bytes.split_first_chunk::<4>().ok_or(NoteError::Malformed)?;
     Ok(NoteSignature { name, id: *id, signature: signature.to_vec() })
 }
@@ -60,7 +65,7 @@ impl VerifierKey {
     pub(super) fn parse(text: &str, algorithm: u8) -> Option<Self> {
         let mut parts = text.trim().splitn(3, '+');
         let (name, id, key) = (parts.next()?, parts.next()?, parts.next()?);
-        let key = BASE64.decode(key.as_bytes()).ok()?;
+        let key = decode(key)?;
         let (kind, public) = key.split_first()?;
         let key = Self { name: name.to_owned(), algorithm, public: public.try_into().ok()? };
         (*kind == algorithm && is_key_name(name) && HEXLOWER.encode(&key.id()) == id).then_some(key)

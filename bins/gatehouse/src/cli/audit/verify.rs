@@ -10,13 +10,14 @@ use audit::{
     EntryKeys,
     log::{
         Checkpoint, CheckpointKey, CheckpointKeys, Finding, VerifyKeys, exported_tenant, verify,
-        verify_export, witness::WitnessPolicy,
+        verify_export,
     },
 };
 use kernel::StoreError;
 use serde_json::Value;
 use store::Tx;
 
+use super::witness::{read, read_policy};
 use crate::{
     cli::{
         operator::Operator,
@@ -74,7 +75,9 @@ pub(crate) async fn verify_database(
     };
     let look = async |tx: &mut Tx| verify(tx, &name, with, checkpoints).await;
     let mut found = office.store.on_snapshot::<_, StoreError>(tenant.id, look).await?;
-    unwitnessed.into_iter().for_each(|finding| found.found(finding));
+    for finding in unwitnessed {
+        found.found(finding);
+    }
     let mut seen = found.summary(&tenant.slug);
     // The slug is a database column that an attacker can change. The ID is part of each signature.
     let origin = Checkpoint::new(&name, 0, [0; 32]).origin;
@@ -93,14 +96,7 @@ pub(crate) async fn verify_database(
 
 /// Returns the checkpoints of the command line, and which of them too few witnesses have cosigned.
 fn kept_checkpoints(said: &VerifyOptions, keys: &[CheckpointKey]) -> Result<(Vec<Checkpoint>, Vec<Finding>)> {
-    let read = |path: &PathBuf| {
-        std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
-    };
-    let policy = said.policy.as_ref().map(|path| {
-        let policy = read(path)?.parse::<WitnessPolicy>();
-        policy.map_err(|error| format!("--policy: {}: {error}", path.display()))
-    });
-    let policy = policy.transpose()?;
+    let policy = said.policy.as_deref().map(read_policy).transpose()?;
     let (mut checkpoints, mut findings) = (Vec::new(), Vec::new());
     for path in &said.known {
         let note = read(path)?;

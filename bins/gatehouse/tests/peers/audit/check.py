@@ -8,6 +8,7 @@ With PROGRAM, TENANT, PAT, SCIM and the server's own variables.
 import base64
 import json
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -94,6 +95,56 @@ def policy(quorum, **witnesses):
     return str(path)
 
 
+class IndependentWitness:
+    """A witness of another implementation, as a service."""
+
+    def __init__(self):
+        self.config = str(folder / "independent.json")
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        public = folder / "independent.pub"
+        if not public.exists():
+            files = ["--db", "independent.db", "--key-file", "independent.key"]
+            shown = self.command("init", "--name", "independent.example/w", *files)
+            public.write_text(next(word for word in shown.split() if word.startswith("independent.example/w+")))
+            log_key = (folder / "log.key").read_text().split()[0]
+            self.command("add-log", "--origin", log_key.split("+")[0], "--vkey", log_key)
+        self.key = public.read_text()
+
+    def command(self, *words):
+        return subprocess.run(self.words(*words), check=True, capture_output=True, text=True).stdout
+
+    def words(self, command, *words):
+        return [sys.executable, "-m", "aics_witness", command, "--config", self.config, *words]
+
+    def __enter__(self):
+        words = self.words("serve", "--listen", f"127.0.0.1:{self.port}")
+        self.process = subprocess.Popen(words, stderr=subprocess.DEVNULL)
+        deadline = time.monotonic() + 30
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", self.port)).close()
+                return self
+            except OSError:
+                assert time.monotonic() < deadline and self.process.poll() is None, "the witness does not start"
+                time.sleep(0.05)
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+
+    def request(self, base, code=0):
+        """Requests its cosignature for the newest checkpoint."""
+        path = folder / "policy-independent"
+        logs = [f"log {key}" for key in (folder / "log.key").read_text().split()]
+        lines = [*logs, f"witness independent {self.key} http://127.0.0.1:{self.port}", "quorum independent", ""]
+        path.write_text("\n".join(lines))
+        out = folder / "cosigned"
+        words = ["--url", base, "--token-file", str(folder / "token"), "--policy", str(path), "--out", str(out)]
+        return run("audit", "witness", "request", *words, code=code), out.read_text(), str(path), str(out)
+
+
 def audit(*words, code=0):
     return run("audit", "verify", "--tenant", tenant, *words, code=code)
 
@@ -109,7 +160,16 @@ if phase == "before":
     begun = first(base)
     assert begun["before"] == 0, begun
     old = checkpoint_from_note(Path(begun["file"]).read_text())[0]
-    create_users(base, "b", 280)
+    with IndependentWitness() as independent:
+        requested, note, policy_file, _ = independent.request(base)
+        assert requested["cosigned"] == ["independent"] and verify(note, [independent.key], 1).ok, requested
+        # The same checkpoint again, perhaps a newer one: the witness knows one that needs a proof or none.
+        assert independent.request(base)[0]["quorum"]
+        create_users(base, "b", 280)
+        await_size(base, 300)
+        requested, note, policy_file, out = independent.request(base)
+        assert requested["size"] >= 300 and verify(note, [independent.key], 1).ok, requested
+        assert audit("--checkpoint", out, "--policy", policy_file)["count"] == 0
     await_size(base, 300)
     grown = first(base)
     assert (grown["before"], grown["size"] >= 300) == (begun["size"], True), grown
@@ -153,6 +213,10 @@ else:
     unproved = first(other, code=1)
     assert "nothing proves" in unproved["problem"], unproved
     assert Path(unproved["evidence"]).read_text().startswith(f"old {newest['size']}\n")
+    with IndependentWitness() as independent:
+        refused, _, _, _ = independent.request(other, code=1)
+        assert not refused["quorum"] and len(refused["problems"]) == 1, refused
+        assert independent.request(base)[0]["quorum"]
     # A new witness knows only the other server's log, so the two checkpoints have one cosignature each.
     fooled = second(other)
     both = policy("all", first=first_key, second=second_key)

@@ -20,6 +20,7 @@ pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) headers: http::HeaderMap,
     pub(crate) text: String,
+    pub(crate) body: Vec<u8>,
 }
 
 impl Caller {
@@ -84,7 +85,7 @@ impl Caller {
         let body = response.body_mut().read_to_vec().expect("a body");
         // Pictures are not text.
         let text = String::from_utf8_lossy(&body).into_owned();
-        Answer { status: response.status().as_u16(), headers: response.headers().clone(), text }
+        Answer { status: response.status().as_u16(), headers: response.headers().clone(), text, body }
     }
 }
 

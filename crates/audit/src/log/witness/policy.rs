@@ -62,8 +62,8 @@ impl Quorum {
 /// ```
 /// use audit::log::witness::WitnessPolicy;
 ///
-/// let policy: WitnessPolicy = "# Two of three.\n\
-///     witness auditor auditor.example/w+26643cef+BNaYAHbl5K1H9p/dUWBhhXV6mXvTUCdHBDSVGvdsVUM3\n\
+/// let policy: WitnessPolicy = "# One witness.\n\
+///     witness auditor other.example/w+9e8235ef+BBOY9ixtGkV8UbpqS189vS9p/KkyFiGNyJl+QWvRfZPK\n\
 ///     quorum auditor\n"
 ///     .parse()?;
 /// assert_eq!(policy.witnesses()[0].name, "auditor");

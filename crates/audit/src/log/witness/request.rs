@@ -4,7 +4,7 @@ use std::fmt;
 
 use data_encoding::BASE64;
 
-use crate::log::Hash;
+use crate::log::{Hash, note::decode};
 
 /// Maximum number of hashes of a consistency proof.
 const MAX_PROOF: usize = 63;
@@ -32,7 +32,7 @@ impl AddCheckpoint {
         let mut lines = head.split('\n');
         let size = lines.next().and_then(|line| line.strip_prefix("old ")).ok_or(RequestError)?;
         let old_size: u64 = size.parse().map_err(|_| RequestError)?;
-        let hash = |line: &str| BASE64.decode(line.as_bytes()).ok()?.try_into().ok();
+        let hash = |line: &str| decode(line)?.try_into().ok();
         let proof: Option<Vec<Hash>> = lines.map(hash).collect();
         let proof = proof.filter(|proof| proof.len() <= MAX_PROOF).ok_or(RequestError)?;
         if old_size.to_string() == size {

@@ -152,13 +152,37 @@ fn every_entry_has_an_inclusion_proof_in_the_signed_log() {
             assert_eq!((refused.status, &refused.json()["code"]), (400, &json!("INVALID_REQUEST")));
             assert!(text(&refused.json(), "error").starts_with(says), "{}", refused.text);
         }
+        tiles_have_the_hashes_of_the_log(&admin, &now);
         // Another tenant's entry has no proof here, and an empty log has no checkpoint.
         let other = server.tenant("other");
         let (_, stranger) = server.signed_in(&other, "eve@example.com", Role::Admin);
         let theirs = stranger.get(&format!("{LOG}/{}/proof", text(&entries[0], "id")));
         assert_eq!((theirs.status, &theirs.json()["code"]), (404, &json!("NOT_FOUND")));
         assert_eq!(admin.get(&format!("{LOG}/aud_x/proof")).status, 404);
+        assert_eq!(stranger.get(&format!("{LOG}/tile/0/000.p/9")).status, 404, "of the caller's own log");
     });
+}
+
+/// Reads the tiles of a log with fewer than 256 entries.
+fn tiles_have_the_hashes_of_the_log(admin: &Browser, checkpoint: &Value) {
+    let size = checkpoint["size"].as_u64().unwrap();
+    let tile = admin.raw("GET", &format!("{LOG}/tile/0/000.p/{size}"), None, "");
+    let header = |name: &str| tile.header(name).to_owned();
+    assert_eq!((tile.status, header("content-type")), (200, "application/octet-stream".to_owned()));
+    assert_eq!(header("cache-control"), "private, max-age=31536000, immutable");
+    let mut frontier = audit::log::Frontier::default();
+    let (hashes, rest) = tile.body.as_chunks::<32>();
+    assert_eq!((hashes.len() as u64, rest.len()), (size, 0));
+    for hash in hashes {
+        frontier.push(*hash, |_, _| {});
+    }
+    assert_eq!(frontier.root().to_vec(), bytes(&checkpoint["rootHash"]));
+    for missing in
+        ["0/000", "0/001.p/1", "1/000.p/1", "0/000.p/0", "0/0", "00/000", "8/000", "x/000", "0/x000/000"]
+    {
+        let answer = admin.get(&format!("{LOG}/tile/{missing}"));
+        assert_eq!((answer.status, &answer.json()["code"]), (404, &json!("NOT_FOUND")), "{missing}");
+    }
 }
 
 #[test]

@@ -1,0 +1,60 @@
+//! Fuzz targets: cosigned checkpoints, policies, and requests for cosignatures, as they arrive.
+
+use std::sync::LazyLock;
+
+use audit::log::{
+    Checkpoint, CheckpointKey, CheckpointKeys,
+    witness::{AddCheckpoint, Cosigner, WitnessPolicy},
+};
+use kernel::{MasterKeys, Secret, Timestamp};
+
+const TENANT: &str = "ten_06h1sv2ez17nxzwvj4qh4q4364";
+/// The private key of the witness, whose seed is 32 bytes of 7.
+const WITNESS: &str = "PRIVATE+KEY+witness.example/w+83755ab3+BAcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcH";
+/// The time of the cosignature: 2026-03-01 12:00:00 UTC.
+const NOW_MILLIS: i64 = 1_772_366_400_000;
+
+static FIXED: LazyLock<(WitnessPolicy, Vec<CheckpointKey>, String)> = LazyLock::new(|| {
+    let masters = MasterKeys::new(vec![("a".to_owned(), Secret::new(vec![7; 32]))]).unwrap();
+    let (keys, witness) = (CheckpointKeys::derive(&masters), Cosigner::parse(WITNESS).unwrap());
+    let mut note = keys.sign(&Checkpoint::new(TENANT, 42, [7; 32])).unwrap();
+    let line = witness.cosign(&note, Timestamp::from_unix_millis(NOW_MILLIS)).unwrap();
+    note.push_str(&line);
+    let policy = format!("witness w {}\nquorum w\n", witness.key()).parse().unwrap();
+    (policy, keys.of(TENANT), note)
+});
+
+/// Returns a checkpoint that meets the policy. Its signatures are the same in each run.
+pub(crate) fn genuine() -> &'static str {
+    &FIXED.2
+}
+
+/// Verifies a note. Panics if it meets the policy with another checkpoint than the genuine one. Returns whether it does.
+pub(crate) fn cosigned(input: &[u8]) -> bool {
+    let Ok(note) = std::str::from_utf8(input) else { return false };
+    let (policy, keys, genuine) = &*FIXED;
+    let Ok(witnessed) = policy.verify(note, keys) else { return false };
+    assert_eq!(witnessed.checkpoint, Checkpoint::read(genuine).unwrap(), "{note:?}");
+    assert_eq!(witnessed.oldest(), Some(Timestamp::from_unix_millis(NOW_MILLIS)));
+    true
+}
+
+/// Parses a policy and uses it. Returns whether it is well-formed.
+pub(crate) fn policy(input: &[u8]) -> bool {
+    let Ok(policy) = std::str::from_utf8(input).unwrap_or("\u{1}").parse::<WitnessPolicy>() else {
+        return false;
+    };
+    let (_, keys, genuine) = &*FIXED;
+    let verified = policy.verify(genuine, keys);
+    // Without witnesses, only `quorum none` is met.
+    assert!(!policy.witnesses().is_empty() || verified.is_ok());
+    true
+}
+
+/// Parses a request for a cosignature. Panics if it is not written as it was read. Returns whether it is well-formed.
+pub(crate) fn add_checkpoint(input: &[u8]) -> bool {
+    let Ok(body) = std::str::from_utf8(input) else { return false };
+    let Ok(request) = AddCheckpoint::parse(body) else { return false };
+    assert_eq!(request.to_string(), body);
+    true
+}
