@@ -4,6 +4,7 @@ use actix_web::{HttpResponse, get, http::header, web};
 use audit::log::{Tile, tile};
 use kernel::Ctx;
 use store::Tx;
+use utoipa::ToSchema;
 
 use super::proofs::keys;
 use crate::api::{Answer, Call};
@@ -11,6 +12,12 @@ use gate::{errors::Problem, permissions::ReadAudit};
 
 /// How long clients may keep a tile, which never changes.
 const CACHING: &str = "private, max-age=31536000, immutable";
+
+/// Up to 256 hashes of 32 bytes each.
+#[derive(ToSchema)]
+#[schema(value_type = String, format = Binary)]
+#[expect(dead_code, reason = "for the description alone")]
+struct AuditTile(Vec<u8>);
 
 /// The path in the API description. The index may contain slashes.
 pub(crate) const TILE: &str = "/api/settings/audit-log/tile/{level}/{index}";
@@ -27,7 +34,7 @@ pub(crate) const TILE: &str = "/api/settings/audit-log/tile/{level}/{index}";
         ("index" = String, Path, description = "Index in groups of three digits, such as `000`, `x001/067` or `000.p/12`."),
     ),
     responses(
-        (status = 200, description = "The hashes.", content_type = "application/octet-stream", body = Vec<u8>),
+        (status = 200, description = "The hashes.", content_type = "application/octet-stream", body = AuditTile),
         (status = 404, description = "The log has no such tile yet, or its hashes were purged."),
     )
 )]

@@ -86,6 +86,8 @@ class Calls:
                 assert type(answer.parsed).__name__ == kind, f"{where}: {answer.parsed!r:.200}"
             self.compare(where, answer.parsed.to_dict(), sent)
             self.note(answer.parsed)
+        elif media == "application/octet-stream":
+            assert answer.parsed.payload.read() == answer.content, f"{where}: {answer.parsed!r:.200}"
         elif media:
             assert answer.parsed == answer.content.decode(), f"{where}: {answer.parsed!r:.200}"
         return answer
