@@ -5,7 +5,11 @@ use kernel::Timestamp;
 use serde::Serialize;
 use serde_json::json;
 
-use crate::{EntryView, InvalidParameter, ListedEntry, csv, log::Hash};
+use crate::{
+    EntryView, InvalidParameter, ListedEntry, csv,
+    log::Hash,
+    ocsf::{OcsfEvent, Source},
+};
 
 /// The format of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -16,14 +20,26 @@ pub enum ExportFormat {
     Csv,
     /// One JSON object per line.
     Ndjson,
+    /// One OCSF event per line ([`crate::ocsf`]).
+    Ocsf,
 }
 
 impl ExportFormat {
-    /// Returns the name in the API, which is also the extension of the file.
+    /// Returns the name in the API.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Csv => "csv",
             Self::Ndjson => "ndjson",
+            Self::Ocsf => "ocsf",
+        }
+    }
+
+    /// Returns the end of the names of files.
+    fn extension(self) -> &'static str {
+        match self {
+            Self::Csv => "csv",
+            Self::Ndjson => "ndjson",
+            Self::Ocsf => "ocsf.ndjson",
         }
     }
 
@@ -31,7 +47,7 @@ impl ExportFormat {
     pub fn media_type(self) -> &'static str {
         match self {
             Self::Csv => "text/csv; charset=utf-8; header=present",
-            Self::Ndjson => "application/x-ndjson",
+            Self::Ndjson | Self::Ocsf => "application/x-ndjson",
         }
     }
 }
@@ -89,7 +105,8 @@ impl ExportWriter {
         let format = match format {
             None | Some("" | "csv") => ExportFormat::Csv,
             Some("ndjson") => ExportFormat::Ndjson,
-            Some(_) => return Err(InvalidParameter::new("format", "write csv or ndjson")),
+            Some("ocsf") => ExportFormat::Ocsf,
+            Some(_) => return Err(InvalidParameter::new("format", "write csv, ndjson or ocsf")),
         };
         let with_proofs = match proofs {
             None | Some("" | "false") => false,
@@ -102,7 +119,7 @@ impl ExportWriter {
 
     /// Returns the name of the file of an export at this time.
     pub fn file_name(self, now: Timestamp) -> String {
-        format!("audit-log-{}.{}", now.naive().format("%Y-%m-%d"), self.format.as_str())
+        format!("audit-log-{}.{}", now.naive().format("%Y-%m-%d"), self.format.extension())
     }
 
     /// Returns the beginning of the file: the header of a CSV file, or the checkpoint that the proofs refer to.
@@ -112,13 +129,18 @@ impl ExportWriter {
             ExportFormat::Ndjson if self.with_proofs => {
                 format!("{}\n", json!({ "checkpoint": checkpoint })).into_bytes()
             }
-            ExportFormat::Ndjson => Vec::new(),
+            ExportFormat::Ndjson | ExportFormat::Ocsf => Vec::new(),
         }
     }
 
-    /// Appends the line of an entry. With proofs, entries that are not sealed yet are left out. Fails if a stored
-    /// payload is not JSON.
-    pub fn line(self, out: &mut Vec<u8>, exported: Exported) -> Result<(), serde_json::Error> {
+    /// Appends the line of an entry. With proofs, entries that are not sealed yet are left out. `source` is named in OCSF
+    /// events. Fails if a stored payload is not JSON.
+    pub fn line(
+        self,
+        out: &mut Vec<u8>,
+        exported: Exported,
+        source: &Source,
+    ) -> Result<(), serde_json::Error> {
         match self.format {
             ExportFormat::Csv => csv::line(out, &exported.listed),
             ExportFormat::Ndjson if self.with_proofs => {
@@ -127,6 +149,9 @@ impl ExportWriter {
                 }
             }
             ExportFormat::Ndjson => json_line(out, &EntryView::try_from(exported.listed)?)?,
+            ExportFormat::Ocsf => {
+                OcsfEvent::of(&exported.listed, None, source, |event| json_line(out, event))?;
+            }
         }
         Ok(())
     }

@@ -34,6 +34,7 @@ mod leaf;
 pub mod log;
 mod mac;
 mod memory;
+pub mod ocsf;
 mod page;
 mod parameters;
 mod query;

@@ -16,6 +16,7 @@ use audit::{
         newest_checkpoint, prove_consistency, prove_inclusion, seal, verify, verify_consistency,
         verify_export, verify_inclusion,
     },
+    ocsf::Source,
 };
 use kernel::{Actor, Ctx, Env, ManualEnv, MasterKeys, Secret, TenantId};
 
@@ -444,7 +445,8 @@ async fn written_export_verifies_with_its_proofs() {
     for (sequence, listed) in entries {
         let path = inclusion(&mut world.audit_log, &mut Nodes::default(), sequence, 4).await.unwrap();
         let proof = Some(Proof { sequence, path: path.unwrap() }).filter(|_| sequence != 2);
-        writer.line(&mut file, Exported { listed, proof }).unwrap();
+        let source = Source { product: "Test", version: "1", tenant: String::new() };
+        writer.line(&mut file, Exported { listed, proof }, &source).unwrap();
     }
     let verified = verify_export(&*file, &keys).unwrap();
     assert_eq!(
@@ -453,7 +455,7 @@ async fn written_export_verifies_with_its_proofs() {
         "unsealed entries are left out"
     );
     let refused = |format, proofs| ExportWriter::read(format, proofs).unwrap_err().to_string();
-    assert_eq!(refused(Some("xml"), None), "format: write csv or ndjson");
+    assert_eq!(refused(Some("xml"), None), "format: write csv, ndjson or ocsf");
     assert_eq!(refused(None, Some("true")), "proofs: with format=ndjson");
     let writer = ExportWriter::read(None, None).unwrap();
     assert_eq!(

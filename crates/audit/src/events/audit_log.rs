@@ -8,7 +8,7 @@ const ROOT: &str = "1nl8UVmKxLmMd+zR5ZtBSFcyxbmB3PZMQsMtGTVv1uI=";
 events! {
     /// An export of the audit log started.
     AuditLogExported = "ACCOUNT_AUDIT_LOG_EXPORTED" (TENANT, BY_USER) {
-        /// `csv` or `ndjson`.
+        /// `csv`, `ndjson` or `ocsf`.
         format: &'static str = "csv",
         /// Names of the query parameters that filtered the entries.
         filters: Vec<String> = vec!["action".into(), "from".into()],

@@ -1,7 +1,7 @@
 //! The area of each operation, used as its tag.
 
 /// Path prefixes and their tags; the first match counts.
-const AREAS: [(&str, &str); 23] = [
+const AREAS: [(&str, &str); 24] = [
     ("/api/auth/step-up", "Step-up"),
     ("/api/auth", "Sign-in"),
     ("/api/developers", "Discovery"),
@@ -12,6 +12,7 @@ const AREAS: [(&str, &str); 23] = [
     ("/api/me", "Profile"),
     ("/api/oidc", "OpenID Connect"),
     ("/api/people", "People"),
+    ("/.well-known/webhooks", "Webhooks"),
     ("/api/saml", "SAML"),
     ("/api/scim", "SCIM"),
     ("/api/settings/audit-log", "Audit log"),

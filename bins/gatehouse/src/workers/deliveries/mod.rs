@@ -5,19 +5,17 @@
 //! events without a notification within a second.
 
 mod area;
+mod jobs;
 mod notices;
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use actix_web::web;
 use audit::{EventData, events::webhooks::WebhookDisabled};
 use gate::meter;
-use kernel::{Env, StoreError, StoreResult, TenantId};
+use kernel::{Env, StoreError};
 use store::{DispatchQueue, Store, WebhookUpkeep};
-use tokio::{
-    sync::{Notify, mpsc::Sender},
-    time::{MissedTickBehavior, interval},
-};
+use tokio::sync::{Notify, mpsc::Sender};
 use webhooks::{
     DisabledReason, DispatchObserver, Dispatcher, HttpDeliver, Key, KeyError, Limits, Report, Wakeups,
 };
@@ -28,11 +26,6 @@ use crate::{api::Site, area_metrics};
 
 /// Concurrent attempts of one tenant, as a multiple of those to one subscription.
 const OF_A_TENANT: usize = 16;
-
-/// Interval of the periodic jobs. Every round publishes checkpoints.
-const EVERY: Duration = Duration::from_mins(1);
-/// Expand filters and purge old attempts in every n-th round.
-const TIDY: u32 = 10;
 
 /// The delivery worker, with the periodic webhook jobs.
 pub(crate) struct Deliveries {
@@ -86,7 +79,7 @@ impl Deliveries {
         let beside = async {
             tokio::join!(
                 self.store.relay(&elsewhere, &heard),
-                run_jobs(&upkeep),
+                jobs::run(&upkeep),
                 notices.run(newly_disabled)
             );
         };
@@ -104,41 +97,6 @@ impl Deliveries {
     /// Stops sending; [`Deliveries::run`] then returns.
     pub(crate) fn finish(&self) {
         self.end.notify_one();
-    }
-}
-
-/// Runs the periodic jobs until cancelled.
-async fn run_jobs(upkeep: &WebhookUpkeep) {
-    let mut ticks = interval(EVERY);
-    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut rounds = 0_u32;
-    loop {
-        ticks.tick().await;
-        let failed = log_tenant_problem("a checkpoint could not be published");
-        log_problem("logs with new checkpoints could not be found", upkeep.publish_checkpoints(failed).await);
-        if rounds.is_multiple_of(TIDY) {
-            // After an upgrade, and again: an older instance that still runs may have expanded fewer filters.
-            let failed =
-                log_tenant_problem("event filters of a tenant's webhooks could not be expanded again");
-            log_problem(
-                "webhooks with older event filters could not be found",
-                upkeep.expand_filters(failed).await,
-            );
-            let failed = log_tenant_problem("old deliveries of a webhook could not be purged");
-            log_problem("webhooks could not be listed", upkeep.purge_expired(failed).await);
-        }
-        rounds = rounds.wrapping_add(1);
-    }
-}
-
-/// Returns a function that logs the problem of one tenant.
-fn log_tenant_problem(problem: &'static str) -> impl Fn(&TenantId, &StoreError) {
-    move |tenant, error| tracing::warn!(tenant = tenant.as_str(), %error, "{problem}")
-}
-
-fn log_problem(problem: &'static str, done: StoreResult<()>) {
-    if let Err(error) = done {
-        tracing::warn!(%error, "{problem}");
     }
 }
 

@@ -14,7 +14,7 @@ use tokio::{
 };
 use webhooks::{DisabledReason, Key};
 
-use super::{log_problem, log_tenant_problem};
+use super::jobs::{log_problem, log_tenant_problem};
 use crate::{api::Site, area_metrics};
 
 /// Interval of looking for failing webhooks.

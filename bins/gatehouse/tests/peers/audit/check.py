@@ -75,7 +75,7 @@ def witness(name):
         public.write_text(run("audit", "witness", "key", "--name", f"{name}.example/w", "--out", str(key))["key"])
 
     def cosign(base, code=0):
-        words = ["--token-file", str(folder / "token"), "--log-key", (folder / "log.key").read_text()]
+        words = ["--token-file", str(folder / "token"), "--log-key-file", str(folder / "log.key")]
         directory = folder / f"{name}-witnessed"
         where = ["--url", base, "--key", str(key), "--dir", str(directory)]
         return run("audit", "witness", "cosign", *where, *words, code=code)

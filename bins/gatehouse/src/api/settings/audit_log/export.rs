@@ -8,6 +8,7 @@ use actix_web::{
 use audit::{
     Audited, Event, ExportFormat, ExportWriter, FilterParameters, Order,
     events::audit_log::{AuditLogExportFinished, AuditLogExported},
+    ocsf::Source,
 };
 use futures_util::stream;
 use kernel::{Ctx, Timestamp};
@@ -40,7 +41,7 @@ const ESCAPING: HeaderName = HeaderName::from_static("x-export-formula-escaping"
 #[into_params(parameter_in = Query)]
 #[expect(dead_code, reason = "describes what `ExportWriter` reads")]
 struct ExportQuery {
-    /// `csv` (default) or `ndjson`.
+    /// `csv` (default), `ndjson`, or `ocsf`: one event of OCSF 1.7.0 per line.
     #[param(value_type = Option<ExportFormat>, inline)]
     format: Option<String>,
     /// `true`, with `ndjson`: the first line is the checkpoint and each entry has its inclusion proof, for `gatehouse audit verify`.
@@ -70,6 +71,8 @@ struct RunningExport {
     access: Access<ReadAudit>,
     checked: Timestamp,
     writer: ExportWriter,
+    /// What OCSF events name as their source.
+    source: Source,
     /// Bytes not yet sent.
     buffer: Vec<u8>,
     has_ended: bool,
@@ -85,8 +88,9 @@ impl RunningExport {
         while self.buffer.len() < CHUNK {
             let lines = match self.export.next().await {
                 Some(Ok(some)) => {
-                    let written =
-                        some.into_iter().try_for_each(|one| self.writer.line(&mut self.buffer, one));
+                    let written = some
+                        .into_iter()
+                        .try_for_each(|one| self.writer.line(&mut self.buffer, one, &self.source));
                     written.map_err(Problem::unexpected)
                 }
                 Some(Err(error)) => Err(error.into()),
@@ -183,8 +187,13 @@ pub(crate) async fn export_audit_log(call: Call<ReadAudit>) -> Answer {
     let mut answer = respond(writer, call.ctx().now, export.is_cut);
     let buffer = writer.head(export.checkpoint.as_deref());
     let checked = call.ctx().now;
-    let running =
-        RunningExport { export, access: call.into_access(), checked, writer, buffer, has_ended: false };
+    let source = Source {
+        product: "Gatehouse",
+        version: env!("CARGO_PKG_VERSION"),
+        tenant: call.tenant().to_string(),
+    };
+    let access = call.into_access();
+    let running = RunningExport { export, access, checked, writer, source, buffer, has_ended: false };
     let body = stream::unfold(running, async |mut running| Some((running.next().await?, running)));
     Ok(answer.streaming(Box::pin(body)))
 }

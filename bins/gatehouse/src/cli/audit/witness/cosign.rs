@@ -20,9 +20,9 @@ pub(super) async fn cosign(
     dir: &Path,
     env: &dyn Env,
 ) -> Result<Report> {
-    let origin = keys.first().map(|key| key.name().to_owned()).unwrap_or_default();
+    let origin = keys.first().ok_or("--log-key-file: the file is empty")?.name().to_owned();
     if keys.iter().any(|key| key.name() != origin) {
-        return Err("--log-key: the keys are of several logs; run the command for each of them".into());
+        return Err("--log-key-file: the keys are of several logs; run the command for each of them".into());
     }
     let store = WitnessStore::open(dir, &origin)?;
     let witnessed = WitnessedLog::new(keys, store.newest()?);

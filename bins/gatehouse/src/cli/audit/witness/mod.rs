@@ -39,14 +39,14 @@ pub(crate) enum Command {
     },
     /// Verify that a tenant's audit log only grew since the last run, and cosign its checkpoint. Exits with 1 if the log was changed
     #[command(
-        after_help = "Example:\n  gatehouse audit witness cosign --url https://gatehouse.example.com --token-file token --log-key \"$(cat key.txt)\" --key witness.key --dir witnessed"
+        after_help = "Example:\n  gatehouse audit witness cosign --url https://gatehouse.example.com --token-file token --log-key-file log.key --key witness.key --dir witnessed"
     )]
     Cosign {
         #[command(flatten)]
         server: ServerArgs,
-        /// Public key of the log, from `audit key`. Repeatable
-        #[arg(long, value_name = "KEY", required = true)]
-        log_key: Vec<String>,
+        /// File with the public keys of the log, from `audit key`
+        #[arg(long, value_name = "FILE")]
+        log_key_file: PathBuf,
         /// File of the witness's private key, from `audit witness key`
         #[arg(long, value_name = "FILE")]
         key: PathBuf,
@@ -89,11 +89,11 @@ impl ServerArgs {
 pub(crate) async fn run(command: Command, env: &dyn Env) -> Result<Report> {
     match command {
         Command::Key { name, out } => generate(&name, &out, env),
-        Command::Cosign { server, log_key, key, dir } => {
-            let keys = log_key.iter().flat_map(|text| text.split_whitespace());
-            let keys = keys.map(|text| {
+        Command::Cosign { server, log_key_file, key, dir } => {
+            let text = read(&log_key_file)?;
+            let keys = text.split_whitespace().map(|text| {
                 CheckpointKey::parse(text)
-                    .ok_or_else(|| format!("--log-key: not a public key of a log: {text}"))
+                    .ok_or_else(|| format!("--log-key-file: not a public key of a log: {text}"))
             });
             let keys = keys.collect::<std::result::Result<Vec<_>, _>>()?;
             let cosigner = Secret::new(read(&key)?);

@@ -249,6 +249,21 @@ fn export_is_complete_and_its_start_is_recorded_first() {
         let entries: Vec<Value> =
             lines.text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         assert_eq!(json!(entries), get(&admin, &format!("?{search}"))["entries"]);
+        let lines = admin.get(&format!("{LOG}/export?format=ocsf&{search}"));
+        assert_eq!(
+            (lines.header("content-type"), lines.header("content-disposition")),
+            ("application/x-ndjson", &*format!("attachment; filename=\"audit-log-{day}.ocsf.ndjson\""))
+        );
+        let events: Vec<Value> = lines.text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(events.len(), entries.len());
+        for (event, entry) in events.iter().zip(&entries) {
+            assert_eq!((&event["metadata"]["uid"], &event["class_uid"]), (&entry["id"], &json!(3001)));
+            assert_eq!(event["metadata"]["tenant_uid"], json!(tenant.id));
+            assert_eq!(
+                (&event["unmapped"], &event["actor"]["app_uid"]),
+                (&entry["metadata"], &entry["actor"]["id"])
+            );
+        }
         // The entry records the parameters as requested, even empty ones that are ignored.
         assert_eq!(admin.get(&format!("{LOG}/export?resourceType=group&q=")).status, 200);
         let began = get(&admin, "?action=ACCOUNT_AUDIT_LOG_EXPORTED");
