@@ -111,9 +111,12 @@ pub(crate) fn delivering(in_flight: usize, subscriptions: usize) {
     gauge!(SUBSCRIPTIONS).set(count(subscriptions));
 }
 
-/// Sets the metrics about pending deliveries.
+/// Sets the metrics about pending deliveries; to NaN if they could not be counted.
 #[expect(clippy::cast_precision_loss, reason = "metric values are floating-point numbers")]
-pub(crate) fn webhook_backlog(backlog: &WebhookBacklog, now: Timestamp) {
+pub(crate) fn webhook_backlog(backlog: Option<&WebhookBacklog>, now: Timestamp) {
+    let Some(backlog) = backlog else {
+        return [PENDING, OVERDUE, OLDEST_EVENT].into_iter().for_each(|name| gauge!(name).set(f64::NAN));
+    };
     let age = |time: Option<Timestamp>| {
         time.map_or(0.0, |time| (now.unix_millis() - time.unix_millis()).max(0) as f64 / 1000.0)
     };

@@ -123,6 +123,13 @@ fn sign_ins_and_changes_have_their_own_classes() {
     assert_eq!((disabled.class, disabled.activity, disabled.is_failure), (Class::AccountChange, 5, false));
     let invoice = mapping("BILLING_INVOICE_REMOVED");
     assert_eq!((invoice.class, invoice.activity), (Class::EntityManagement, 4));
+    let role = json!({ "from": "MEMBER", "to": "ADMIN" });
+    let promoted = event("ACCOUNT_USER_ROLE_CHANGED", ("user", "usr_2"), ("usr_1", "USER"), None, &role);
+    assert_eq!((&promoted["privileges"], &promoted["user"]["uid"]), (&json!(["ADMIN"]), &json!("usr_2")));
+    let cut = json!({ "rows": 3, "outcome": "CUT_OFF" });
+    let export =
+        event("ACCOUNT_AUDIT_LOG_EXPORT_FINISHED", ("tenant", "ten_1"), ("usr_1", "USER"), None, &cut);
+    assert_eq!(export["status"], "Failure");
     let data = json!({ "user": "usr_2" });
     let event =
         event("ACCOUNT_SESSION_REVOKED", ("session", "ses_1"), ("usr_1", "USER"), Some("192.0.2.7"), &data);

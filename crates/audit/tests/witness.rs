@@ -138,6 +138,24 @@ fn witness_names_the_reason_of_a_refusal() {
 }
 
 #[test]
+fn witness_keeps_only_lines_of_the_log() {
+    let (log, env) = (Log::new(0..40), env());
+    let (witness, _) = Cosigner::generate(&env, "witness.example/w").unwrap();
+    // The server adds a line that names the witness and is invalid, and one of a stranger.
+    let forged = witness.cosign(&log.note(3), env.now()).unwrap();
+    let note = format!("{}{forged}— stranger AAAAAAAA\n", log.note(20));
+    let accepted = log.witnessed(10).advance(&note, 10, &log.proof(10, 20)).unwrap();
+    assert_eq!(accepted.note, log.note(20));
+    // A line that names a key of the log is valid, or the note is not.
+    let own = log.note(3).lines().last().unwrap().to_owned();
+    let contradicting = format!("{}{own}\n", log.note(20));
+    assert_eq!(
+        log.witnessed(10).advance(&contradicting, 10, &log.proof(10, 20)),
+        Err(WitnessError::Note(NoteError::Signature))
+    );
+}
+
+#[test]
 fn policy_needs_its_quorum() {
     let (log, env) = (Log::new(0..20), env());
     let witnesses: Vec<Cosigner> =

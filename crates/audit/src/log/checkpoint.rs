@@ -69,27 +69,40 @@ impl Checkpoint {
 
     /// Parses a note and verifies that one of these keys has signed it.
     pub fn verified(note: &str, keys: &[CheckpointKey]) -> Result<Self, NoteError> {
+        Self::with_verified_note(note, keys).map(|(checkpoint, _)| checkpoint)
+    }
+
+    /// Parses and verifies a note. Returns also the note with only the signatures of these keys.
+    pub(super) fn with_verified_note(
+        note: &str,
+        keys: &[CheckpointKey],
+    ) -> Result<(Self, String), NoteError> {
         let (checkpoint, text, signatures) = Self::parts(note)?;
-        verify_signatures(text, signatures, checkpoint.tenant().ok_or(NoteError::UnknownKey)?, keys)?;
-        Ok(checkpoint)
+        let tenant = checkpoint.tenant().ok_or(NoteError::UnknownKey)?;
+        let lines = verify_signatures(text, signatures, tenant, keys)?;
+        let note = format!("{text}\n{lines}");
+        Ok((checkpoint, note))
     }
 }
 
-/// Verifies that one of these keys, belonging to this tenant's log, has signed a text.
+/// Verifies the signatures of a text by keys of this tenant's log. Returns their lines. At least one must be there, and none
+/// invalid.
 pub(super) fn verify_signatures(
     text: &str,
     signatures: &str,
     tenant: &str,
     keys: &[CheckpointKey],
-) -> Result<(), NoteError> {
+) -> Result<String, NoteError> {
+    let mut lines = String::new();
     for signature in note::signatures(signatures)? {
         let is_tenants = |key: &&CheckpointKey| key.0.name.strip_prefix(ORIGIN) == Some(tenant);
         if let Some(CheckpointKey(key)) = keys.iter().find(|key| key.0.is_of(&signature)).filter(is_tenants) {
-            let key = UnparsedPublicKey::new(&ED25519, key.public);
-            return key.verify(text.as_bytes(), &signature.signature).map_err(|_| NoteError::Signature);
+            let public = UnparsedPublicKey::new(&ED25519, key.public);
+            public.verify(text.as_bytes(), &signature.signature).map_err(|_| NoteError::Signature)?;
+            lines.push_str(&signature_line(key, &signature.signature));
         }
     }
-    Err(NoteError::UnknownKey)
+    if lines.is_empty() { Err(NoteError::UnknownKey) } else { Ok(lines) }
 }
 
 /// The public key of a log. `Display` writes it as `name+id+key` (a C2SP verifier key).

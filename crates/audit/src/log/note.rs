@@ -7,8 +7,8 @@ use ring::digest::{SHA256, digest};
 
 use crate::error::NoteError;
 
-/// Maximum size of a note, in bytes. It has room for the cosignatures of 64 witnesses.
-pub(super) const MAX_NOTE: usize = 16 * 1024;
+/// Maximum size of a note, in bytes. It has room for 16 signatures of any kind.
+pub(super) const MAX_NOTE: usize = 64 * 1024;
 /// What signature lines begin with.
 const DASH: &str = "— ";
 

@@ -123,7 +123,9 @@ pub fn mapping(code: &str) -> Mapping {
         | "STEPUP_CONSUMED"
         | "STEPUP_FAILED"
         | "STEPUP_REFUSED" => (Authentication, OTHER),
-        "USER_ROLE_CHANGED" | "ROLE_GIVEN" => (UserAccess, 1),
+        "USER_ROLE_CHANGED" => (UserAccess, 1),
+        // Users who got a role, or lost it.
+        "ROLE_GIVEN" => (Class::EntityManagement, 3),
         "GROUP_CREATED" => (GroupManagement, 6),
         "GROUP_DELETED" => (GroupManagement, 5),
         "GROUP_UPDATED" => (GroupManagement, OTHER),

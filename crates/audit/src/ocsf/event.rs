@@ -130,12 +130,18 @@ struct Api<'e> {
 struct Data<'d> {
     #[serde(borrow, default)]
     user: Option<std::borrow::Cow<'d, str>>,
+    /// The role that a user has received.
     #[serde(default)]
-    role: Option<String>,
+    to: Option<String>,
+    /// How an export ended.
+    #[serde(default)]
+    outcome: Option<std::borrow::Cow<'d, str>>,
 }
 
 /// `type_id` of users.
 const USER: u8 = 1;
+/// The outcome of a whole export.
+const COMPLETED: &str = "COMPLETED";
 /// Stands for the user of a failed sign-in to no known account.
 const UNKNOWN: &str = "unknown";
 
@@ -153,6 +159,7 @@ impl OcsfEvent<'_> {
         // Payloads without these members, or of another form, are unmapped as a whole.
         let data: Data<'_> = serde_json::from_str(&entry.metadata).unwrap_or_default();
         let Mapping { class, activity, is_failure } = mapping(&entry.action);
+        let is_failure = is_failure || data.outcome.as_deref().is_some_and(|outcome| outcome != COMPLETED);
         let (category_uid, category_name) = class.category();
         let service = || Named { uid: None, name: Some(source.product) };
         let name = listed.actor_name.as_deref();
@@ -209,7 +216,7 @@ impl OcsfEvent<'_> {
                 .then_some(Entity { uid: &entry.resource_id, kind: &entry.resource_type }),
             group: (class == Class::GroupManagement)
                 .then_some(Named { uid: Some(&entry.resource_id), name: None }),
-            privileges: (class == Class::UserAccess).then(|| data.role.clone().into_iter().collect()),
+            privileges: (class == Class::UserAccess).then(|| data.to.clone().into_iter().collect()),
             service: (class == Class::Authentication).then(service),
             api: (class == Class::ApiActivity).then(|| Api { operation: &entry.action, service: service() }),
             unmapped,

@@ -183,6 +183,8 @@ impl Queue for DispatchQueue {
     async fn record(&self, batch: &Batch) -> StoreResult<Recorded> {
         let kept = batch.clone();
         let work = async move |ctx: &Ctx, tx: &mut Tx| {
+            // Before subscriptions are disabled, which ends their series of failures.
+            let released = tx.record_webhooks(ctx, &kept).await?;
             let (mut events, mut disabled) = (Vec::new(), Vec::new());
             for (id, reason) in &kept.disabled {
                 if ::webhooks::disable(ctx, tx, id, *reason).await?.is_some() {
@@ -191,7 +193,6 @@ impl Queue for DispatchQueue {
                     disabled.push((id.clone(), *reason));
                 }
             }
-            let released = tx.record_webhooks(ctx, &kept).await?;
             Ok::<_, StoreError>(Audited::of_changes(Recorded { disabled, released }, events))
         };
         let recorded = self.store.write(ctx(&self.env, &batch.tenant), work).await?;

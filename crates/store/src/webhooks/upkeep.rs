@@ -120,7 +120,8 @@ impl WebhookUpkeep {
         let id = key.subscription.clone();
         let work = async move |ctx: &Ctx, tx: &mut Tx| {
             let nothing = || Audited::without(None, Unaudited::Delivered);
-            let Some(notice) = tx.webhook_notice(&id).await? else { return Ok(nothing()) };
+            let notice = tx.webhook_notice(&id).await?.filter(|notice| notice.webhook.enabled);
+            let Some(notice) = notice else { return Ok(nothing()) };
             let Some(since) = tx.note_failures(ctx, &id).await? else { return Ok(nothing()) };
             let disabled_after = since.plus_millis(PATIENCE);
             let data = WebhookFailing {

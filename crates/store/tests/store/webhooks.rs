@@ -483,6 +483,17 @@ async fn failing_webhook_is_noticed_after_an_hour_and_a_day_before_its_end() {
         world.raw("UPDATE webhook_queues SET notified_at = NULL").await;
         assert_eq!(noticed().await.1.len(), 1);
         assert!(noticed().await.1.is_empty(), "one that is due twice is reported once");
+        // A webhook that is disabled together with its first failure does not fail afterwards.
+        let id = subscribed.id.clone();
+        let (failing_since, disabled) =
+            (vec![(id.clone(), Some(hours_ago(2)))], vec![(id, DisabledReason::Gone)]);
+        let tenant = world.ctx().tenant;
+        let batch = Batch { tenant, reports: Vec::new(), failing_since, disabled };
+        let queue = DispatchQueue::new(Arc::new(world.reopened()), world.env.clone());
+        assert_eq!(queue.record(&batch).await.unwrap().disabled.len(), 1);
+        world.raw("UPDATE webhook_queues SET notified_at = NULL").await;
+        let (count, new) = noticed().await;
+        assert!(count == 0 && new.is_empty(), "{new:?}");
     })
     .await;
 }

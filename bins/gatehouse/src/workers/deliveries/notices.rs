@@ -56,8 +56,11 @@ impl Notices<'_> {
             Err(error) => log_problem("failing webhooks could not be found", Err(error)),
         }
         match self.upkeep.backlog().await {
-            Ok(backlog) => area_metrics::webhook_backlog(&backlog, self.env.now()),
-            Err(error) => log_problem("pending deliveries could not be counted", Err(error)),
+            Ok(backlog) => area_metrics::webhook_backlog(Some(&backlog), self.env.now()),
+            Err(error) => {
+                area_metrics::webhook_backlog(None, self.env.now());
+                log_problem("pending deliveries could not be counted", Err(error));
+            }
         }
     }
 

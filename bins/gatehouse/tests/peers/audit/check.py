@@ -77,6 +77,9 @@ def witness(name):
     def cosign(base, code=0):
         words = ["--token-file", str(folder / "token"), "--log-key-file", str(folder / "log.key")]
         directory = folder / f"{name}-witnessed"
+        if not directory.exists():
+            directory.mkdir()
+            words.append("--first")
         where = ["--url", base, "--key", str(key), "--dir", str(directory)]
         return run("audit", "witness", "cosign", *where, *words, code=code)
 

@@ -224,7 +224,11 @@ impl Reader {
         let threshold = match threshold {
             "any" => 1,
             "all" => found.len(),
-            number => number.parse().map_err(|_| "write any, all or a number after the name of a group")?,
+            number => number
+                .parse()
+                .ok()
+                .filter(|threshold: &usize| threshold.to_string() == number)
+                .ok_or("write any, all or a number after the name of a group")?,
         };
         if threshold == 0 || threshold > found.len() {
             return Err("a group needs between 1 and all of its members");

@@ -17,10 +17,12 @@ pub struct WitnessedLog {
 pub struct Advance {
     /// The checkpoint.
     pub checkpoint: Checkpoint,
+    /// Its note with the signatures of the log alone. Other lines are the server's, and not verified.
+    pub note: String,
 }
 
-/// Why a witness does not cosign a checkpoint. All but [`WitnessError::OldSize`] and [`WitnessError::Unproved`] prove that
-/// the log was changed, if the checkpoint is signed.
+/// Why a witness does not cosign a checkpoint. [`WitnessError::Forked`] proves that the log was changed. A log that was
+/// rolled back may be an old copy, and one that is not proved to have grown may lack hashes.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WitnessError {
     /// The checkpoint is not signed by a key of the log.
@@ -64,21 +66,21 @@ impl WitnessedLog {
         self.newest.as_ref().map_or(0, |newest| newest.size)
     }
 
-    /// Returns the checkpoint of a note if a key of the log has signed it.
-    pub fn verified(&self, note: &str) -> Result<Checkpoint, WitnessError> {
-        let checkpoint = Checkpoint::verified(note, &self.keys)?;
+    /// Returns the checkpoint of a note if a key of the log has signed it. Does not say whether the log grew.
+    pub fn verified(&self, note: &str) -> Result<Advance, WitnessError> {
+        let (checkpoint, note) = Checkpoint::with_verified_note(note, &self.keys)?;
         match &self.newest {
             Some(newest) if newest.origin != checkpoint.origin => {
                 Err(WitnessError::Origin(checkpoint.origin))
             }
-            _ => Ok(checkpoint),
+            _ => Ok(Advance { checkpoint, note }),
         }
     }
 
     /// Verifies that a checkpoint extends the newest cosigned one, by the consistency proof from `old_size`. Store the
     /// checkpoint before cosigning it, and let no other request in between.
     pub fn advance(&self, note: &str, old_size: u64, proof: &[Hash]) -> Result<Advance, WitnessError> {
-        let checkpoint = self.verified(note)?;
+        let Advance { checkpoint, note } = self.verified(note)?;
         let (size, known) = (checkpoint.size, self.size());
         if size < known {
             return Err(WitnessError::RolledBack { size, known });
@@ -95,6 +97,10 @@ impl WitnessedLog {
         let known_root =
             self.newest.as_ref().map_or_else(|| Frontier::default().root(), |newest| newest.root);
         let is_extension = verify_consistency((known, &known_root), (size, &checkpoint.root), proof);
-        if is_extension { Ok(Advance { checkpoint }) } else { Err(WitnessError::Unproved { size, known }) }
+        if is_extension {
+            Ok(Advance { checkpoint, note })
+        } else {
+            Err(WitnessError::Unproved { size, known })
+        }
     }
 }

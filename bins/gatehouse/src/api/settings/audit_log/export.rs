@@ -79,6 +79,16 @@ struct RunningExport {
 }
 
 impl RunningExport {
+    fn new(call: Call<ReadAudit>, export: Export, writer: ExportWriter) -> Self {
+        let (buffer, checked) = (writer.head(export.checkpoint.as_deref()), call.ctx().now);
+        let source = Source {
+            product: "Gatehouse",
+            version: env!("CARGO_PKG_VERSION"),
+            tenant: call.tenant().to_string(),
+        };
+        Self { export, access: call.into_access(), checked, writer, source, buffer, has_ended: false }
+    }
+
     /// Returns the next bytes, or `None` at the end. An error cuts the connection, so that clients do not take a
     /// partial file for the whole.
     async fn next(&mut self) -> Option<Result<web::Bytes, Problem>> {
@@ -185,15 +195,7 @@ pub(crate) async fn export_audit_log(call: Call<ReadAudit>) -> Answer {
     };
     let export = call.export(filter, MOST, writer.with_proofs, call.site.audit.export_limit, ended).await?;
     let mut answer = respond(writer, call.ctx().now, export.is_cut);
-    let buffer = writer.head(export.checkpoint.as_deref());
-    let checked = call.ctx().now;
-    let source = Source {
-        product: "Gatehouse",
-        version: env!("CARGO_PKG_VERSION"),
-        tenant: call.tenant().to_string(),
-    };
-    let access = call.into_access();
-    let running = RunningExport { export, access, checked, writer, source, buffer, has_ended: false };
+    let running = RunningExport::new(call, export, writer);
     let body = stream::unfold(running, async |mut running| Some((running.next().await?, running)));
     Ok(answer.streaming(Box::pin(body)))
 }

@@ -39,7 +39,7 @@ pub(crate) enum Command {
     },
     /// Verify that a tenant's audit log only grew since the last run, and cosign its checkpoint. Exits with 1 if the log was changed
     #[command(
-        after_help = "Example:\n  gatehouse audit witness cosign --url https://gatehouse.example.com --token-file token --log-key-file log.key --key witness.key --dir witnessed"
+        after_help = "Example:\n  gatehouse audit witness cosign --url https://gatehouse.example.com --token-file token --log-key-file log.key --key witness.key --dir witnessed --first"
     )]
     Cosign {
         #[command(flatten)]
@@ -50,9 +50,12 @@ pub(crate) enum Command {
         /// File of the witness's private key, from `audit witness key`
         #[arg(long, value_name = "FILE")]
         key: PathBuf,
-        /// Directory of cosigned checkpoints
+        /// Directory of cosigned checkpoints; must exist
         #[arg(long, value_name = "DIR")]
         dir: PathBuf,
+        /// Accept a log of which the directory has no checkpoint, in the first run
+        #[arg(long)]
+        first: bool,
     },
     /// Request cosignatures of a tenant's checkpoint from the witnesses of a policy (C2SP tlog-witness). Exits with 1 without a quorum
     #[command(
@@ -89,7 +92,7 @@ impl ServerArgs {
 pub(crate) async fn run(command: Command, env: &dyn Env) -> Result<Report> {
     match command {
         Command::Key { name, out } => generate(&name, &out, env),
-        Command::Cosign { server, log_key_file, key, dir } => {
+        Command::Cosign { server, log_key_file, key, dir, first } => {
             let text = read(&log_key_file)?;
             let keys = text.split_whitespace().map(|text| {
                 CheckpointKey::parse(text)
@@ -99,7 +102,7 @@ pub(crate) async fn run(command: Command, env: &dyn Env) -> Result<Report> {
             let cosigner = Secret::new(read(&key)?);
             let cosigner = Cosigner::parse(cosigner.expose())
                 .ok_or_else(|| format!("{}: not the private key of a witness", key.display()))?;
-            cosign::cosign(&server.log()?, keys, &cosigner, &dir, env).await
+            cosign::cosign(&server.log()?, keys, &cosigner, (&dir, first), env).await
         }
         Command::Request { server, policy, out } => {
             request::request(&server.log()?, &read_policy(&policy)?, &out).await

@@ -8,11 +8,12 @@ use std::{
 
 use audit::log::{Checkpoint, witness::AddCheckpoint};
 use data_encoding::HEXLOWER;
-use kernel::Env;
 use ring::digest::{SHA256, digest};
 
 use crate::cli::report::Result;
 
+/// Files of a log from which no further evidence is stored.
+const MAX_FILES: usize = 100;
 /// File name of the newest cosigned checkpoint, as C2SP tlog-witness has it.
 const CHECKPOINT: &str = "checkpoint";
 
@@ -25,9 +26,14 @@ pub(super) struct WitnessStore {
 
 impl WitnessStore {
     pub(super) fn open(dir: &Path, origin: &str) -> Result<Self> {
+        let parent = File::open(dir).and_then(|parent| parent.sync_all().map(|()| parent));
+        let parent = parent.map_err(|error| format!("--dir: {}: {error}", dir.display()))?;
         let dir = dir.join(HEXLOWER.encode(digest(&SHA256, origin.as_bytes()).as_ref()));
         let problem = |error: std::io::Error| format!("--dir: {}: {error}", dir.display());
-        fs::create_dir_all(&dir).map_err(problem)?;
+        match fs::create_dir(&dir) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            created => created.and_then(|()| parent.sync_all()).map_err(problem)?,
+        }
         let lock = File::create(dir.join("lock")).map_err(problem)?;
         lock.try_lock().map_err(|_| format!("--dir: another run uses {}", dir.display()))?;
         Ok(Self { _lock: lock, dir })
@@ -54,9 +60,17 @@ impl WitnessStore {
         Ok(path)
     }
 
-    pub(super) fn keep_evidence(&self, evidence: &AddCheckpoint, env: &dyn Env) -> Result<PathBuf> {
-        let path = self.dir.join(format!("evidence-{}.txt", env.now().unix_millis()));
-        write_durably(&path, &evidence.to_string())?;
+    /// Stores a checkpoint that was refused with its proof, and the newest cosigned one that it contradicts. Returns the
+    /// file, or the directory if it has enough of them.
+    pub(super) fn keep_evidence(&self, evidence: &AddCheckpoint) -> Result<PathBuf> {
+        let hash = HEXLOWER.encode(digest(&SHA256, evidence.note.as_bytes()).as_ref());
+        let path = self.dir.join(format!("evidence-{}.txt", hash.get(..16).unwrap_or_default()));
+        let files = fs::read_dir(&self.dir)?.count();
+        if path.exists() || files > MAX_FILES {
+            return Ok(if path.exists() { path } else { self.dir.clone() });
+        }
+        let known = fs::read_to_string(self.dir.join(CHECKPOINT)).unwrap_or_default();
+        replace_durably(&path, &format!("{evidence}\n{known}"))?;
         Ok(path)
     }
 }
