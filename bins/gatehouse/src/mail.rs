@@ -1,6 +1,6 @@
 //! Sends mail over SMTP.
 
-use directory::Message;
+use directory::{Message, Person};
 use kernel::Email;
 use lettre::{
     AsyncSmtpTransport, AsyncTransport, Tokio1Executor,
@@ -36,6 +36,21 @@ impl Mail {
         let from = settings.smtp_from.clone().unwrap_or_else(|| format!("Gatehouse <no-reply@{host}>"));
         let from = from.parse().map_err(|_| wrong("smtp_from", "write Name <address@example.com>"))?;
         Ok(Some(Self { transport, from }))
+    }
+
+    /// Sends a message to each of these users who has an address. Logs for whom that failed.
+    pub(crate) async fn send_to_all(&self, people: &[Person], message: &Message) {
+        for person in people {
+            let Some(email) = &person.email else { continue };
+            if let Err(error) = self.send(email, message.clone()).await {
+                tracing::warn!(
+                    user = person.id.as_str(),
+                    subject = message.subject,
+                    %error,
+                    "cannot send a message to an administrator"
+                );
+            }
+        }
     }
 
     /// Sends a message to a user.

@@ -64,7 +64,7 @@ impl FromStr for PublicKey {
     }
 }
 
-/// Returns what an asymmetric signature covers.
+/// Returns what the signatures of Standard Webhooks cover.
 pub(crate) fn message(id: &str, timestamp: &str, body: &[u8]) -> Vec<u8> {
     [id.as_bytes(), b".", timestamp.as_bytes(), b".", body].concat()
 }

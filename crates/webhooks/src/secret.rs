@@ -161,14 +161,24 @@ impl SecretKeys {
 
     /// Derives the secret of this generation. Fails if it differs from the one that was shown.
     pub fn open(&self, of: Owner<'_>, generation: &Generation) -> Result<SigningSecret, KeyError> {
+        let wrong = || KeyError::Wrong(generation.key.clone());
+        let secret = SigningSecret::new(self.derived(of, generation, SECRET_INFO)?.expose());
+        let hash = BASE64.decode(generation.hash.as_bytes()).map_err(|_| wrong())?;
+        if constant_time_eq(&secret.hash(), &hash) { Ok(secret) } else { Err(wrong()) }
+    }
+
+    /// Derives the value of this generation for `info`, with the generation's master key and salt.
+    fn derived(
+        &self,
+        of: Owner<'_>,
+        generation: &Generation,
+        info: &str,
+    ) -> Result<Secret<[u8; LENGTH]>, KeyError> {
         let known = self.0.iter().find(|(id, _)| *id == generation.key);
         let (_, master) = known.ok_or_else(|| KeyError::Missing(generation.key.clone()))?;
         let wrong = || KeyError::Wrong(generation.key.clone());
-        let bytes = |text: &str| BASE64.decode(text.as_bytes()).map_err(|_| wrong());
-        let salt = bytes(&generation.salt)?;
-        let derived = derive(master, &salt, SECRET_INFO, of, generation.number).ok_or_else(wrong)?;
-        let secret = SigningSecret::new(derived.expose());
-        if constant_time_eq(&secret.hash(), &bytes(&generation.hash)?) { Ok(secret) } else { Err(wrong()) }
+        let salt = BASE64.decode(generation.salt.as_bytes()).map_err(|_| wrong())?;
+        derive(master, &salt, info, of, generation.number).ok_or_else(wrong)
     }
 
     /// Returns the secrets and keys that sign now.
@@ -184,12 +194,10 @@ impl SecretKeys {
 
     /// Derives secret and private key of this generation.
     fn signer(&self, of: Owner<'_>, generation: &Generation) -> Result<Signer, KeyError> {
+        // First, because only its hash shows a wrong master key.
         let secret = self.open(of, generation)?;
-        let wrong = || KeyError::Wrong(generation.key.clone());
-        let (_, master) = self.0.iter().find(|(id, _)| *id == generation.key).ok_or_else(wrong)?;
-        let salt = BASE64.decode(generation.salt.as_bytes()).map_err(|_| wrong())?;
-        let seed = derive(master, &salt, KEY_INFO, of, generation.number).ok_or_else(wrong)?;
-        Ok(Signer { secret, key: SigningKey::new(&seed).ok_or_else(wrong)? })
+        let key = SigningKey::new(&self.derived(of, generation, KEY_INFO)?);
+        Ok(Signer { secret, key: key.ok_or_else(|| KeyError::Wrong(generation.key.clone()))? })
     }
 }
 

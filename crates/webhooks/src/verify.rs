@@ -3,7 +3,7 @@
 use data_encoding::{BASE64, HEXLOWER};
 use ring::hmac;
 
-use crate::PublicKey;
+use crate::{PublicKey, public_key::message};
 
 /// Maximum difference between a delivery's timestamp and the current time, in seconds.
 pub const TOLERANCE: i64 = 300;
@@ -119,7 +119,7 @@ pub fn verify_standard(
     now: i64,
 ) -> Result<(), Invalid> {
     fresh(timestamp, now)?;
-    let message = [id.as_bytes(), b".", timestamp.as_bytes(), b".", body].concat();
+    let message = message(id, timestamp, body);
     let tags = signatures.split(' ').filter_map(|signature| signature.strip_prefix("v1,"));
     let mut tags = tags.filter_map(|text| BASE64.decode(text.as_bytes()).ok());
     let is_signed = |keys: &Keys, tag: &[u8]| hmac::verify(&keys.standard, &message, tag).is_ok();

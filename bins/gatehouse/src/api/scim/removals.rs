@@ -73,7 +73,11 @@ pub(super) fn refuse(call: &Call<ScimWrite>, HeldRemoval(notice): HeldRemoval) -
             "paused the removals of a SCIM token, because they exceed the limit"
         );
         let message = Message::removals_paused(&tenant, &token.name, removed, &page);
-        call.in_background(async move { send(&site, &recipients, &message).await });
+        call.in_background(async move {
+            if let Some(mail) = &site.mail {
+                mail.send_to_all(&recipients, &message).await;
+            }
+        });
     }
     let message = format!(
         "Too many users were deactivated or deleted with this token within an hour. Further removals are held until an \
@@ -84,14 +88,4 @@ pub(super) fn refuse(call: &Call<ScimWrite>, HeldRemoval(notice): HeldRemoval) -
 
 fn page(site: &Site) -> String {
     format!("{}{}", site.pipeline.base_url.trim_end_matches('/'), crate::pages::SCIM)
-}
-
-async fn send(site: &Site, recipients: &[Person], message: &Message) {
-    let Some(mail) = &site.mail else { return };
-    for person in recipients {
-        let Some(email) = &person.email else { continue };
-        if let Err(error) = mail.send(email, message.clone()).await {
-            tracing::warn!(user = person.id.as_str(), %error, "cannot tell an administrator about paused removals");
-        }
-    }
 }

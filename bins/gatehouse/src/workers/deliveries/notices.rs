@@ -125,17 +125,8 @@ impl Notices<'_> {
     }
 
     async fn send(&self, notice: &WebhookNotice, message: &Message) {
-        let Some(mail) = &self.site.mail else { return };
-        for person in &notice.recipients {
-            let Some(email) = &person.email else { continue };
-            if let Err(error) = mail.send(email, message.clone()).await {
-                tracing::warn!(
-                    user = person.id.as_str(),
-                    subscription = notice.webhook.id.as_str(),
-                    %error,
-                    "cannot notify an administrator of a webhook"
-                );
-            }
+        if let Some(mail) = &self.site.mail {
+            mail.send_to_all(&notice.recipients, message).await;
         }
     }
 }

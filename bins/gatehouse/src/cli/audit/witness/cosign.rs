@@ -63,7 +63,7 @@ pub(super) async fn cosign(
             error @ (WitnessError::RolledBack { .. }
             | WitnessError::Forked(_)
             | WitnessError::Unproved { .. }),
-        ) => refuse(proof.clone(), error.to_string()),
+        ) => refuse(proof, error.to_string()),
         Err(error) => Err(error.into()),
     }
 }
