@@ -13,7 +13,7 @@ use http::Uri;
 use hyper_util::rt::TokioIo;
 use rustls::ClientConfig;
 use tokio::{net::TcpStream, time::timeout};
-use tokio_rustls::TlsConnector;
+use tokio_rustls::{TlsConnector, client::TlsStream};
 use tower_service::Service;
 
 use super::{
@@ -66,6 +66,17 @@ impl Connector {
     pub(super) fn guard(&self) -> &AddressGuard {
         &self.0.guard
     }
+
+    /// Opens a TLS connection within the time limit.
+    pub(super) async fn connect_tls(
+        &self,
+        host: &str,
+        port: u16,
+        tls: Arc<ClientConfig>,
+    ) -> Result<TlsStream<TcpStream>, ConnectError> {
+        let opened = timeout(self.0.limit, self.0.open_tls(host, port, tls)).await;
+        opened.map_err(|_| ConnectError::Timeout)?
+    }
 }
 
 type Connecting = Pin<Box<dyn Future<Output = Result<TokioIo<Connection>, ConnectError>> + Send>>;
@@ -97,14 +108,25 @@ impl ConnectContext {
             _ => return Err(ConnectError::Scheme),
         };
         let host = uri.host().ok_or(ConnectError::Host)?;
-        let addresses = self.addresses(host).await?;
-        let tcp = self.connect(&addresses, uri.port_u16().unwrap_or(default_port)).await?;
-        if !is_secure {
-            return Ok(Box::new(tcp));
+        let port = uri.port_u16().unwrap_or(default_port);
+        if is_secure {
+            return Ok(Box::new(self.open_tls(host, port, Arc::clone(&self.tls)).await?));
         }
+        let addresses = self.addresses(host).await?;
+        Ok(Box::new(self.connect(&addresses, port).await?))
+    }
+
+    /// Opens a TLS connection to a host that the guard allows.
+    async fn open_tls(
+        &self,
+        host: &str,
+        port: u16,
+        tls: Arc<ClientConfig>,
+    ) -> Result<TlsStream<TcpStream>, ConnectError> {
+        let addresses = self.addresses(host).await?;
+        let tcp = self.connect(&addresses, port).await?;
         let name = server_name(host).ok_or(ConnectError::Host)?;
-        let tls = TlsConnector::from(Arc::clone(&self.tls)).connect(name, tcp).await;
-        Ok(Box::new(tls.map_err(ConnectError::Tls)?))
+        TlsConnector::from(tls).connect(name, tcp).await.map_err(ConnectError::Tls)
     }
 
     /// Resolves a host and checks all its addresses. One blocked address blocks the host: a name with both a public

@@ -13,7 +13,11 @@ use hyper_util::{
 use rustls::{
     ClientConfig, RootCertStore, client::Resumption, crypto::ring, pki_types::CertificateDer, version,
 };
-use tokio::time::{Instant, timeout};
+use tokio::{
+    net::TcpStream,
+    time::{Instant, timeout},
+};
+use tokio_rustls::client::TlsStream;
 
 use super::{
     AddressGuard, Answer, Failure, Resolve, SystemResolver, Target,
@@ -99,6 +103,7 @@ struct ClientState {
     http: legacy::Client<Connector, Full<Bytes>>,
     connector: Connector,
     limit: Duration,
+    roots: Arc<RootCertStore>,
 }
 
 impl fmt::Debug for Client {
@@ -111,7 +116,8 @@ impl Client {
     /// Creates a client. Reads the operating system's trusted certificates from files, so call it at startup.
     pub fn new(guard: AddressGuard, settings: ClientSettings) -> Result<Self, SetupError> {
         let ClientSettings { time_limit: limit, extra_roots, resolver, keeps_connections } = settings;
-        let tls = Arc::new(tls(extra_roots)?);
+        let roots = Arc::new(roots(extra_roots)?);
+        let tls = Arc::new(tls(Arc::clone(&roots))?);
         let connector = Connector::new(ConnectContext { guard, resolver, tls, limit });
         let http = legacy::Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
@@ -120,12 +126,17 @@ impl Client {
             .http1_max_buf_size(BUFFER)
             .http1_max_headers(HEADERS)
             .build(connector.clone());
-        Ok(Self(Arc::new(ClientState { http, connector, limit })))
+        Ok(Self(Arc::new(ClientState { http, connector, limit, roots })))
     }
 
     /// Returns the address guard.
     pub fn guard(&self) -> &AddressGuard {
         self.0.connector.guard()
+    }
+
+    /// Returns the trusted root certificates.
+    pub fn roots(&self) -> &Arc<RootCertStore> {
+        &self.0.roots
     }
 
     /// Posts a body and keeps the beginning of the response.
@@ -153,6 +164,24 @@ impl Client {
         self.request(&Method::POST, target, headers, body, BodyLimit::Whole(max_body)).await
     }
 
+    /// Puts a body and keeps the beginning of the response. As [`Client::post`], it may send the request twice.
+    pub async fn put(&self, target: &Target, headers: HeaderMap, body: Bytes) -> Result<Answer, Failure> {
+        self.request(&Method::PUT, target, headers, body, POSTED).await
+    }
+
+    /// Opens a TLS connection for a protocol other than HTTP, to a host that the guard allows.
+    pub async fn connect_tls(
+        &self,
+        host: &str,
+        port: u16,
+        tls: Arc<ClientConfig>,
+    ) -> Result<TlsStream<TcpStream>, Failure> {
+        self.0.connector.connect_tls(host, port, tls).await.map_err(|error| {
+            tracing::debug!(error = chain_text(&error), "no connection");
+            Failure::from(&error)
+        })
+    }
+
     async fn request(
         &self,
         method: &Method,
@@ -164,7 +193,7 @@ impl Client {
         for name in &OURS {
             headers.remove(name);
         }
-        if method == Method::POST {
+        if method != Method::GET {
             headers.insert(header::CONTENT_LENGTH, HeaderValue::from(body.len()));
         }
         let start = Instant::now();
@@ -215,7 +244,8 @@ fn was_used(error: &legacy::Error) -> bool {
     extras.get::<ConnectionUse>().is_some_and(ConnectionUse::is_marked)
 }
 
-fn tls(extra_roots: Vec<CertificateDer<'static>>) -> Result<ClientConfig, SetupError> {
+/// Returns the root certificates of the operating system, and these.
+fn roots(extra_roots: Vec<CertificateDer<'static>>) -> Result<RootCertStore, SetupError> {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     for root in extra_roots {
@@ -225,6 +255,10 @@ fn tls(extra_roots: Vec<CertificateDer<'static>>) -> Result<ClientConfig, SetupE
         // The program can still start: without trusted certificates, only https requests fail.
         tracing::warn!("this system has no trusted certificates; install the package ca-certificates");
     }
+    Ok(roots)
+}
+
+fn tls(roots: Arc<RootCertStore>) -> Result<ClientConfig, SetupError> {
     let mut tls = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_protocol_versions(&[&version::TLS13, &version::TLS12])?
         .with_root_certificates(roots)
