@@ -4,7 +4,7 @@
 use audit::{
     ListedEntry, StoredEntry,
     events::catalog,
-    ocsf::{Class, OcsfEvent, Source, VERSION, mapping},
+    ocsf::{CHECKPOINT, CheckpointEvent, Class, OcsfEvent, SentRange, Source, VERSION, mapping},
 };
 use serde_json::{Value, json};
 
@@ -136,4 +136,34 @@ fn sign_ins_and_changes_have_their_own_classes() {
     assert_eq!((&event["user"]["uid"], &event["actor"]["user"]["uid"]), (&json!("usr_2"), &json!("usr_1")));
     assert_eq!((&event["actor"]["user"]["name"], event["user"].get("name")), (&json!("Ada"), None));
     assert_eq!((&event["time"], &event["metadata"]["sequence"]), (&json!(1_769_851_800_123_i64), &json!(17)));
+}
+
+#[test]
+fn end_of_a_batch_is_a_base_event() {
+    let schema: Value = serde_json::from_str(SCHEMA).unwrap();
+    let range = SentRange {
+        stream: "lst_1",
+        from: 17,
+        next: 30,
+        entries: 13,
+        filtered: false,
+        removed_before: None,
+        checkpoint: Some("gatehouse/ten_1\n30\n"),
+    };
+    let source = source();
+    let now = "2026-01-31T09:30:00.123Z".parse().unwrap();
+    let event = serde_json::to_value(CheckpointEvent::new(&range, "lst_1:17", &source, now)).unwrap();
+    // All classes have the attributes of the base event.
+    let attributes = &schema["classes"]["6003"]["attributes"];
+    for (name, member) in event.as_object().unwrap() {
+        assert!(attributes.get(name).is_some(), "{name}");
+        let mut faults = Vec::new();
+        if let Some(object) = attributes[name]["object"].as_str().and_then(|name| schema["objects"].get(name))
+        {
+            check(&schema, object, member, name, &mut faults);
+        }
+        assert!(faults.is_empty() || name == "unmapped", "{faults:?}");
+    }
+    assert_eq!((&event["type_uid"], &event["metadata"]["event_code"]), (&json!(99), &json!(CHECKPOINT)));
+    assert_eq!((&event["unmapped"]["from"], &event["unmapped"]["next"]), (&json!(17), &json!(30)));
 }

@@ -24,6 +24,7 @@ mod retention;
 mod seal;
 mod sealer;
 mod statement;
+mod streamed;
 mod tile;
 mod verify;
 pub mod witness;
@@ -52,6 +53,7 @@ pub use seal::{
 };
 pub use sealer::Sealer;
 pub use statement::{MacStart, Removal, Retention, Statement};
+pub use streamed::{VerifiedStream, streamed_tenant, verify_stream};
 pub use tile::{Tile, tile};
 pub use verify::{SealedRow, VerifyKeys, verify};
 

@@ -1,6 +1,6 @@
 //! The results of verifications, in words.
 
-use super::{finding::Verified, offline::VerifiedExport};
+use super::{finding::Verified, offline::VerifiedExport, streamed::VerifiedStream};
 
 /// Formats a number with its noun.
 pub(super) fn counted(count: u64, one: &str, many: &str) -> String {
@@ -60,5 +60,30 @@ impl VerifiedExport {
     /// Says what the findings mean.
     pub fn conclusion(&self) -> String {
         conclusion(self.count, "The entries in this file are unchanged")
+    }
+}
+
+impl VerifiedStream {
+    /// Says what was verified.
+    pub fn summary(&self) -> String {
+        let (first, last) = self.sequences.unwrap_or_default();
+        format!(
+            "{} of the log of {}, positions {first} to {last}; {} received again, {} left out; a checkpoint proves {}",
+            counted(self.entries, "entry", "entries"),
+            self.tenant,
+            self.duplicates,
+            self.left_out,
+            counted(self.proved, "entry", "entries")
+        )
+    }
+
+    /// Says what the findings mean.
+    pub fn conclusion(&self) -> String {
+        match self.count {
+            0 => "Nothing is missing".to_owned(),
+            count => {
+                format!("{}: entries are missing or changed", counted(count as u64, "finding", "findings"))
+            }
+        }
     }
 }

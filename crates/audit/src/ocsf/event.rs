@@ -1,5 +1,6 @@
 //! The OCSF event of an entry.
 
+use data_encoding::HEXLOWER;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -54,12 +55,22 @@ pub struct OcsfEvent<'e> {
     service: Option<Named<'e>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     api: Option<Api<'e>>,
+    /// The hash of the entry in the transparency log.
+    raw_data_hash: Fingerprint,
     /// The payload, whose members OCSF does not know.
     unmapped: &'e RawValue,
 }
 
 #[derive(Debug, Serialize)]
-struct Metadata<'e> {
+struct Fingerprint {
+    algorithm: &'static str,
+    algorithm_id: u8,
+    /// In lower-case hexadecimal.
+    value: String,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct Metadata<'e> {
     version: &'static str,
     uid: &'e str,
     event_code: &'e str,
@@ -68,6 +79,20 @@ struct Metadata<'e> {
     #[serde(skip_serializing_if = "Option::is_none")]
     sequence: Option<u64>,
     product: Product,
+}
+
+impl<'e> Metadata<'e> {
+    pub(super) fn new(source: &'e Source, uid: &'e str, event_code: &'e str, sequence: Option<u64>) -> Self {
+        Self {
+            version: VERSION,
+            uid,
+            event_code,
+            log_name: "audit",
+            tenant_uid: &source.tenant,
+            sequence,
+            product: Product { name: source.product, vendor_name: source.product, version: source.version },
+        }
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -146,6 +171,11 @@ const COMPLETED: &str = "COMPLETED";
 const UNKNOWN: &str = "unknown";
 
 impl OcsfEvent<'_> {
+    /// Whether the event reports a failure or a refusal.
+    pub fn is_failure(&self) -> bool {
+        self.status_id == 2
+    }
+
     /// Passes the event of an entry to `write`. `sequence` is the position of a sealed entry. Fails if the stored payload
     /// is not JSON.
     pub fn of<T>(
@@ -188,19 +218,7 @@ impl OcsfEvent<'_> {
             status: if is_failure { "Failure" } else { "Success" },
             time: entry.timestamp.unix_millis(),
             message: spec.map(|spec| spec.description),
-            metadata: Metadata {
-                version: VERSION,
-                uid: &entry.id,
-                event_code: &entry.action,
-                log_name: "audit",
-                tenant_uid: &source.tenant,
-                sequence,
-                product: Product {
-                    name: source.product,
-                    vendor_name: source.product,
-                    version: source.version,
-                },
-            },
+            metadata: Metadata::new(source, &entry.id, &entry.action, sequence),
             actor: if is_user {
                 Actor::User(User { uid: &entry.actor_id, name, type_id: USER })
             } else {
@@ -219,6 +237,11 @@ impl OcsfEvent<'_> {
             privileges: (class == Class::UserAccess).then(|| data.to.clone().into_iter().collect()),
             service: (class == Class::Authentication).then(service),
             api: (class == Class::ApiActivity).then(|| Api { operation: &entry.action, service: service() }),
+            raw_data_hash: Fingerprint {
+                algorithm: "SHA-256",
+                algorithm_id: 3,
+                value: HEXLOWER.encode(&entry.leaf),
+            },
             unmapped,
         };
         write(&event)
