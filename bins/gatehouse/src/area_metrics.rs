@@ -2,7 +2,7 @@
 
 use kernel::Timestamp;
 use metrics::{Gauge, counter, gauge, histogram};
-use store::{SamlExpiry, WebhookBacklog};
+use store::{LogStreamBacklog, SamlExpiry, WebhookBacklog};
 
 use gate::meter::{Buckets, count};
 
@@ -41,6 +41,18 @@ gate::metrics! {
         "Webhooks whose last attempt failed, in the whole database.";
     pub(crate) QUEUE_FAILED: Counter = "gatehouse_webhook_queue_failures_total",
         "Failed database operations of the delivery queue.";
+    pub(crate) LOG_ENTRIES: Counter = "gatehouse_log_stream_entries_total",
+        "Audit entries that receivers of log streams accepted, by type of stream.";
+    pub(crate) LOG_BATCHES: Counter = "gatehouse_log_stream_batches_total",
+        "Batches of log streams, by type of stream and outcome: accepted or failed.";
+    LOG_STREAMS: Gauge = "gatehouse_log_streams_at_work",
+        "Log streams that this instance is sending.";
+    LOG_STREAMS_FAILING: Gauge = "gatehouse_log_streams_failing",
+        "Enabled log streams whose last batch failed, in the whole database.";
+    LOG_STREAMS_WAITING: Gauge = "gatehouse_log_stream_waiting_entries",
+        "Sealed audit entries that enabled log streams have yet to send, in the whole database.";
+    pub(crate) LOG_QUEUE_FAILED: Counter = "gatehouse_log_stream_queue_failures_total",
+        "Failed database operations of log streams.";
     pub(crate) SAML_BEGUN: Counter = "gatehouse_saml_requests_total",
         "SAML requests sent to identity providers.";
     pub(crate) SAML_ANSWERED: Counter = "gatehouse_saml_responses_total",
@@ -123,6 +135,35 @@ pub(crate) fn webhook_backlog(backlog: Option<&WebhookBacklog>, now: Timestamp) 
     gauge!(PENDING).set(backlog.pending as f64);
     gauge!(OVERDUE).set(age(backlog.due_since));
     gauge!(OLDEST_EVENT).set(age(backlog.oldest_event));
+}
+
+/// Counts a batch of a log stream, and its entries if the receiver accepted it.
+pub(crate) fn log_batch(kind: &'static str, accepted: Option<usize>) {
+    let outcome = if accepted.is_some() { "accepted" } else { "failed" };
+    counter!(LOG_BATCHES, "type" => kind, "outcome" => outcome).increment(1);
+    if let Some(entries) = accepted {
+        counter!(LOG_ENTRIES, "type" => kind).increment(u64::try_from(entries).unwrap_or_default());
+    }
+}
+
+/// Sets the number of log streams that this instance is sending.
+pub(crate) fn log_streams_at_work(streams: usize) {
+    gauge!(LOG_STREAMS).set(count(streams));
+}
+
+/// Sets the number of failing log streams, and of the entries that log streams have yet to send; to NaN if they could not
+/// be counted.
+#[expect(clippy::cast_precision_loss, reason = "metric values are floating-point numbers")]
+pub(crate) fn log_stream_backlog(backlog: Option<LogStreamBacklog>) {
+    let (failing, waiting) =
+        backlog.map_or((f64::NAN, f64::NAN), |backlog| (backlog.failing as f64, backlog.waiting as f64));
+    gauge!(LOG_STREAMS_FAILING).set(failing);
+    gauge!(LOG_STREAMS_WAITING).set(waiting);
+}
+
+/// Counts a failed database operation of log streams.
+pub(crate) fn log_queue_failed() {
+    counter!(LOG_QUEUE_FAILED).increment(1);
 }
 
 /// Sets the number of failing webhooks.

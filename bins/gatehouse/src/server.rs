@@ -31,6 +31,7 @@ use crate::{
     area_metrics, counters,
     workers::{
         deliveries::{Deliveries, Webhooks},
+        log_streams::LogStreamWorker,
         sealer::SealWorker,
         statistics,
     },
@@ -167,6 +168,7 @@ struct BackgroundWork {
     sealer: Option<(Arc<SealWorker>, JoinHandle<()>)>,
     deliveries: Arc<Deliveries>,
     delivering: JoinHandle<()>,
+    streams: Option<(Arc<LogStreamWorker>, JoinHandle<()>)>,
     /// The worker for SSO connections, and the one for statistics.
     caring: Option<JoinHandle<()>>,
     role: Role,
@@ -186,6 +188,13 @@ impl BackgroundWork {
         let delivering = tokio::spawn(async move {
             if role.works() { Box::pin(at_work.run()).await } else { at_work.notify().await }
         });
+        let streams = if role.works() {
+            let worker = Arc::new(LogStreamWorker::new(own()?, Arc::clone(&chores.env), site.clone()));
+            let at_work = Arc::clone(&worker);
+            Some((worker, tokio::spawn(async move { at_work.run().await })))
+        } else {
+            None
+        };
         let caring = if role.works() {
             let store = own()?;
             let caretaker = SamlWorker::new(Arc::clone(&store), Arc::clone(&chores.env), site.clone());
@@ -195,7 +204,7 @@ impl BackgroundWork {
         } else {
             None
         };
-        Ok(Self { sealer, deliveries, delivering, caring, role })
+        Ok(Self { sealer, deliveries, delivering, streams, caring, role })
     }
 
     /// Stops the workers and completes running deliveries and sealing.
@@ -204,11 +213,17 @@ impl BackgroundWork {
         if let Some(caring) = self.caring {
             caring.abort();
         }
+        if let Some((worker, _)) = &self.streams {
+            worker.finish();
+        }
         if self.role.works() {
             self.deliveries.finish();
             let _ended = self.delivering.await;
         } else {
             self.delivering.abort();
+        }
+        if let Some((_, sending)) = self.streams {
+            let _ended = sending.await;
         }
         if let Some((sealer, sealing)) = self.sealer {
             sealing.abort();

@@ -19,12 +19,13 @@ pub struct EventGroup<'c> {
 const PREFIX: &str = "ACCOUNT_";
 
 /// Display names of groups whose name differs from their code.
-const NAMES: [(&str, &str); 21] = [
+const NAMES: [(&str, &str); 22] = [
     ("ATTESTATION_POLICY", "Authenticators"),
     ("AUDIT", "Audit log"),
     ("DOMAIN", "Domains"),
     ("FACTOR", "Second factors"),
     ("GROUP", "Groups"),
+    ("LOG_STREAM", "Log streams"),
     ("NETWORK", "Network policy"),
     ("OIDC", "Single sign-on (OpenID Connect)"),
     ("PASSWORD", "Passwords"),

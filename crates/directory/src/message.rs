@@ -78,6 +78,23 @@ impl Message {
         Self { subject: "A webhook fails", text }
     }
 
+    /// Writes the message that a log stream fails.
+    pub fn log_stream_failing(
+        tenant: &str,
+        stream: &str,
+        since: Timestamp,
+        problem: &str,
+        address: &str,
+    ) -> Self {
+        let text = format!(
+            "The receiver of the log stream {stream} of {tenant} has accepted no audit entries since {} ({problem}). \
+             Gatehouse keeps trying, and sends all entries once the receiver accepts them.\n\n\
+             Open this address to see what is wrong:\n\n{address}\n",
+            minutes(since)
+        );
+        Self { subject: "A log stream fails", text }
+    }
+
     /// Writes the message that the server has disabled a webhook.
     pub fn webhook_disabled(tenant: &str, webhook: &str, reason: &str, address: &str) -> Self {
         let text = format!(

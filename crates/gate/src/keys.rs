@@ -8,6 +8,7 @@ use std::{
 use audit::{EntryKeys, log::CheckpointKeys};
 use data_encoding::{BASE32_NOPAD, BASE64URL_NOPAD};
 use kernel::{Env, MasterKeys, SealingKeys, Secret, SigningKeys, SystemEnv, TenantId, Timestamp};
+use log_streams::{LogStreamId, SealSecret, SecretError};
 use ring::digest::{Context, SHA256};
 use saml_sp::{EmailDomain, KeyError, ProviderId, SealKey};
 use serde_json::{Map, Value};
@@ -33,6 +34,7 @@ struct Current {
     step_ups: SigningKeys,
     totp: SealingKeys,
     saml: SealingKeys,
+    log_streams: SealingKeys,
     domains: SigningKeys,
     setups: SetupKeys,
     cookies: CookieKeys,
@@ -167,7 +169,31 @@ impl SealKey for ProviderKeys {
     }
 }
 
+/// The current keys that seal secrets of log streams.
+pub struct LogStreamKeys(Arc<Current>);
+
+impl SealSecret for LogStreamKeys {
+    fn seal(&self, stream: &LogStreamId, secret: &Secret<String>) -> Result<String, SecretError> {
+        let place = stream.as_str().as_bytes();
+        let sealed = self.0.log_streams.seal(&SystemEnv::default(), place, secret.expose().as_bytes());
+        let sealed = sealed.ok_or(SecretError("encrypted: there is no master key"))?;
+        Ok(BASE64URL_NOPAD.encode(&sealed))
+    }
+
+    fn open(&self, stream: &LogStreamId, sealed: &str) -> Result<Secret<String>, SecretError> {
+        let bytes = BASE64URL_NOPAD.decode(sealed.as_bytes()).ok();
+        let opened = bytes.and_then(|bytes| self.0.log_streams.open(stream.as_str().as_bytes(), &bytes));
+        let opened = opened.and_then(|secret| String::from_utf8(secret.expose().clone()).ok());
+        opened.map(Secret::new).ok_or(SecretError("decrypted: the master key that encrypted it is missing"))
+    }
+}
+
 impl Keys {
+    /// Returns the keys that seal secrets of log streams.
+    pub fn log_streams(&self) -> LogStreamKeys {
+        LogStreamKeys(self.current())
+    }
+
     /// Returns the keys that seal private keys of identity provider connections.
     pub fn saml(&self) -> ProviderKeys {
         ProviderKeys(self.current())
@@ -332,6 +358,7 @@ impl Current {
             devices: SigningKeys::derive(masters, "device"),
             totp: SealingKeys::derive(masters, "totp"),
             saml: SealingKeys::derive(masters, "saml"),
+            log_streams: SealingKeys::derive(masters, "log stream"),
             domains: SigningKeys::derive(masters, "domain"),
             setups: SetupKeys::derive(masters),
             cookies: CookieKeys::new(auth),
@@ -390,6 +417,17 @@ mod tests {
         assert!(rotated.open(&other, &sealed).is_err() && rotated.open(&ours, "").is_err());
         assert!(Keys::fixed(&masters(&[("b", 2)]), &[]).saml().open(&ours, &sealed).is_err());
         assert!(Keys::fixed(&MasterKeys::none(), &[]).saml().seal(&ours, &Secret::new(vec![5])).is_err());
+    }
+
+    #[test]
+    fn secret_of_a_log_stream_belongs_to_it() {
+        let (env, secret) = (SystemEnv::default(), Secret::new("token".to_owned()));
+        let (ours, other) = (LogStreamId::new(&env), LogStreamId::new(&env));
+        let sealed = Keys::fixed(&masters(&[("a", 1)]), &[]).log_streams().seal(&ours, &secret).unwrap();
+        let rotated = Keys::fixed(&masters(&[("b", 2), ("a", 1)]), &[]).log_streams();
+        assert_eq!(rotated.open(&ours, &sealed).unwrap().expose(), "token");
+        assert!(rotated.open(&other, &sealed).is_err());
+        assert!(Keys::fixed(&masters(&[("b", 2)]), &[]).log_streams().open(&ours, &sealed).is_err());
     }
 
     struct OneChange(Option<NewKeys>);

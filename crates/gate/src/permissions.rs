@@ -240,6 +240,14 @@ settings!(
     ManageWebhooks
 );
 
+permission!(
+    /// `manage:webhooks` and `read:audit`, with a session or a token: log streams send the audit log elsewhere.
+    write ManageLogStreams => Person, |caller| {
+        let person = person(caller, Scope::AdminTenant)?;
+        with_right(person, Right::ManageWebhooks).and_then(|person| with_right(person, Right::ReadAudit))
+    }
+);
+
 /// A permission for a part of the settings that tokens may not use.
 pub struct InPerson<P>(PhantomData<P>);
 

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use actix_web::web;
 use gate::pipeline::Pipeline;
+use log_streams::Sending;
 use sign_in::Verifiers;
+use webhooks::client::Client;
 
 use super::{auth::Auth, documents::Documents, saml::Saml, settings::AuditLogs};
 use crate::workers::deliveries::Webhooks;
@@ -33,6 +35,13 @@ impl Site {
     /// Returns the verifiers of second factors.
     pub(crate) fn verifiers(&self) -> Verifiers<'_> {
         Verifiers { passkeys: self.auth.passkeys.as_ref(), totp: &self.pipeline.keys }
+    }
+
+    /// Returns what log streams send with.
+    pub(crate) fn log_sending(&self, client: Client) -> Sending {
+        let base_url = self.pipeline.base_url.parse().ok();
+        let host = base_url.and_then(|url: url::Url| url.host_str().map(str::to_owned));
+        Sending { client, host: host.unwrap_or_default(), user_agent: self.webhooks.user_agent }
     }
 
     /// Returns whether the attestation of any authenticator model can be verified on this server.

@@ -23,22 +23,25 @@ pub(crate) enum Command {
     #[command(after_help = "Example:\n  gatehouse audit verify --tenant acme")]
     Verify {
         /// Slug of the tenant whose log in the database is verified
-        #[arg(long, required_unless_present = "file")]
+        #[arg(long, required_unless_present_any = ["file", "stream"])]
         tenant: Option<String>,
         /// Export with proofs (format=ndjson&proofs=true) to verify without the database
         #[arg(long, conflicts_with_all = ["tenant", "checkpoint"])]
         file: Option<PathBuf>,
+        /// Events that a receiver of a log stream has kept, one per line: verify without the database that nothing is missing
+        #[arg(long, value_name = "FILE", conflicts_with_all = ["tenant", "file", "checkpoint"])]
+        stream: Option<PathBuf>,
         /// Checkpoint kept outside of the server: verify that the log extends it. Repeatable
         #[arg(long, value_name = "FILE")]
         checkpoint: Vec<PathBuf>,
         /// Policy (C2SP tlog-policy): verify that its quorum of witnesses has cosigned each --checkpoint
         #[arg(long, value_name = "FILE", requires = "checkpoint")]
         policy: Option<PathBuf>,
-        /// Public key that verifies checkpoints, from `audit key`. With --tenant, in addition to the keys of this installation; with --file, instead of them. Repeatable
+        /// Public key that verifies checkpoints, from `audit key`. With --tenant, in addition to the keys of this installation; with --file or --stream, instead of them. Repeatable
         #[arg(long, value_name = "KEY")]
         key: Vec<String>,
         /// ID of a retired master key: MACs made with it are not verified. Repeatable
-        #[arg(long, value_name = "ID", conflicts_with = "file")]
+        #[arg(long, value_name = "ID", conflicts_with_all = ["file", "stream"])]
         retired_key: Vec<String>,
     },
     /// Witness the audit log of a server elsewhere: detect changes of a log that its server signs again
@@ -101,6 +104,9 @@ pub(crate) async fn run(command: Command, raw: &mut Raw, env: Arc<dyn Env>) -> R
     // Verifying an export needs no database.
     if let Command::Verify { file: Some(file), key, .. } = &command {
         return verify::verify_file(file, key, &settings);
+    }
+    if let Command::Verify { stream: Some(file), key, .. } = &command {
+        return verify::verify_events(file, key, &settings);
     }
     let office = Operator::open_with(&settings, env).await?;
     match command {

@@ -9,6 +9,7 @@ mod enrol;
 mod events;
 mod frame;
 mod groups;
+mod log_streams;
 mod login;
 mod network;
 pub(crate) mod next;
@@ -36,6 +37,7 @@ use actix_web::{
 use gate::{access::Gate, shape::AreaProblem};
 
 pub(crate) use self::{
+    log_streams::PATH as LOG_STREAMS,
     refusal::problem_page,
     saml_post::{PostPurpose, saml_post},
     scim::PATH as SCIM,
@@ -56,7 +58,7 @@ pub(crate) const OPEN: [&str; 9] = [
     "/auth/login",
 ];
 /// Pages that require a session.
-pub(crate) const SIGNED_IN: [&str; 13] = [
+pub(crate) const SIGNED_IN: [&str; 14] = [
     scim::PATH,
     overview::PATH,
     people::PATH,
@@ -69,6 +71,7 @@ pub(crate) const SIGNED_IN: [&str; 13] = [
     authenticators::PATH,
     sso::PATH,
     webhooks::PATH,
+    log_streams::PATH,
     audit_log::PATH,
 ];
 
@@ -95,6 +98,7 @@ pub(crate) fn routes(config: &mut ServiceConfig) {
         .service(authenticators::authenticators)
         .service(sso::sso)
         .service(webhooks::webhooks)
+        .service(log_streams::log_stream_pages)
         .service(audit_log::audit_log);
 }
 

@@ -6,33 +6,34 @@ use directory::{Permission as Right, Permissions};
 pub(super) struct Section {
     pub(super) path: &'static str,
     pub(super) title: &'static str,
-    /// The permission that the section requires; `None` if any permission for the settings is enough.
-    right: Option<Right>,
+    /// The permissions that the section requires. Without any, every permission for the settings is enough.
+    rights: &'static [Right],
 }
 
 impl Section {
-    const fn new(path: &'static str, title: &'static str, right: Option<Right>) -> Self {
-        Self { path, title, right }
+    const fn new(path: &'static str, title: &'static str, rights: &'static [Right]) -> Self {
+        Self { path, title, rights }
     }
 
     fn is_open_to(&self, permissions: Permissions) -> bool {
-        self.right.is_none_or(|right| permissions.contains(right))
+        self.rights.iter().all(|right| permissions.contains(*right))
     }
 }
 
 /// The sections in the sidebar.
-static SECTIONS: [Section; 11] = [
-    Section::new("/settings", "Overview", None),
-    Section::new("/settings/people", "People", Some(Right::ReadUsers)),
-    Section::new("/settings/groups", "Groups", Some(Right::ReadUsers)),
-    Section::new("/settings/roles", "Roles", Some(Right::ManageRoles)),
-    Section::new("/settings/sign-in", "Sign-in", Some(Right::ManagePolicies)),
-    Section::new("/settings/sso", "Identity and SSO", Some(Right::ManageConnections)),
-    Section::new("/settings/webhooks", "Webhooks", Some(Right::ManageWebhooks)),
-    Section::new("/settings/network", "Network", Some(Right::ManagePolicies)),
-    Section::new("/settings/authenticators", "Authenticators", Some(Right::ManagePolicies)),
-    Section::new("/settings/audit-log", "Audit log", Some(Right::ReadAudit)),
-    Section::new("/developers", "Developers", None),
+static SECTIONS: [Section; 12] = [
+    Section::new("/settings", "Overview", &[]),
+    Section::new("/settings/people", "People", &[Right::ReadUsers]),
+    Section::new("/settings/groups", "Groups", &[Right::ReadUsers]),
+    Section::new("/settings/roles", "Roles", &[Right::ManageRoles]),
+    Section::new("/settings/sign-in", "Sign-in", &[Right::ManagePolicies]),
+    Section::new("/settings/sso", "Identity and SSO", &[Right::ManageConnections]),
+    Section::new("/settings/webhooks", "Webhooks", &[Right::ManageWebhooks]),
+    Section::new("/settings/network", "Network", &[Right::ManagePolicies]),
+    Section::new("/settings/authenticators", "Authenticators", &[Right::ManagePolicies]),
+    Section::new("/settings/audit-log", "Audit log", &[Right::ReadAudit]),
+    Section::new("/settings/log-streams", "Log streams", &[Right::ManageWebhooks, Right::ReadAudit]),
+    Section::new("/developers", "Developers", &[]),
 ];
 
 /// Returns the sections that somebody with these permissions may open.

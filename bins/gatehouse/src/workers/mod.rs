@@ -2,6 +2,7 @@
 
 pub(crate) mod deliveries;
 pub(crate) mod domains;
+pub(crate) mod log_streams;
 pub(crate) mod oidc;
 pub(crate) mod saml;
 pub(crate) mod sealer;

@@ -24,7 +24,7 @@ const UNAUDITED: [(&str, &str); 5] = [
 const CEREMONIES: [&str; 3] = ["verify_totp", "verify_passkey", "verify_step_up"];
 
 /// Operations that only read although they have a body.
-const READS: [&str; 11] = [
+const READS: [&str; 12] = [
     "preview_role_rule",
     "test_user_sign_in",
     "search_users",
@@ -36,6 +36,7 @@ const READS: [&str; 11] = [
     "test_attestation_policy",
     "attestation_policy_impact",
     "test_webhook",
+    "test_log_stream",
 ];
 
 /// Reads, and is recorded at its start and its end.

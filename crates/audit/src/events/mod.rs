@@ -4,6 +4,7 @@ pub mod audit_log;
 pub mod credentials;
 mod define;
 pub mod groups;
+pub mod log_streams;
 pub mod oidc;
 pub mod pats;
 pub mod policies;
@@ -123,6 +124,11 @@ fn all() -> Catalog {
         .with::<webhooks::WebhookRotationCompleted>()
         .with::<webhooks::WebhookReplayed>()
         .with::<webhooks::WebhookDeliveryRetried>()
+        .with::<log_streams::LogStreamCreated>()
+        .with::<log_streams::LogStreamUpdated>()
+        .with::<log_streams::LogStreamDeleted>()
+        .with::<log_streams::LogStreamResent>()
+        .with::<log_streams::LogStreamFailing>()
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ mod audit;
 mod code;
 mod credentials;
 mod directory;
+mod log_streams;
 mod netpolicy;
 mod problem;
 pub mod schema;

@@ -7,10 +7,12 @@ mod directory;
 mod oidc;
 mod policies;
 mod saml_sp;
+mod streams;
 mod webhooks;
 
 pub(crate) use self::{
-    audit::*, authentication::*, credentials::*, directory::*, oidc::*, policies::*, saml_sp::*, webhooks::*,
+    audit::*, authentication::*, credentials::*, directory::*, oidc::*, policies::*, saml_sp::*, streams::*,
+    webhooks::*,
 };
 
 diesel::allow_tables_to_appear_in_same_query!(
@@ -63,6 +65,8 @@ diesel::allow_tables_to_appear_in_same_query!(
     webhook_deliveries,
     webhook_hours,
     dispatchers,
+    log_streams,
+    log_stream_states,
     saml_providers,
     saml_provider_domains,
     verified_domains,

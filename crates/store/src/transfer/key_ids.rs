@@ -46,6 +46,7 @@ impl KeyIds {
         let (column, replace): (_, Replace) = match table.name.as_str() {
             "audit_entries" => ("mac_key", Self::here),
             "factors" => ("sealed", Self::sealed_hex),
+            "log_streams" => ("sealed", Self::sealed_base64url),
             "oidc_providers" | "saml_providers" => ("document", Self::sealed_in_document),
             "webhook_subscriptions" => ("secrets", Self::webhook_secrets),
             _ => return Ok(()),
@@ -94,12 +95,14 @@ impl KeyIds {
         Ok(HEXLOWER.encode(&self.sealed(&bytes)?))
     }
 
+    fn sealed_base64url(&mut self, text: &str) -> Result<String, Problem> {
+        let bytes = BASE64URL_NOPAD.decode(text.as_bytes()).map_err(|_| Problem::Malformed)?;
+        Ok(BASE64URL_NOPAD.encode(&self.sealed(&bytes)?))
+    }
+
     /// Private keys of an SSO connection are members named `sealed`.
     fn sealed_in_document(&mut self, text: &str) -> Result<String, Problem> {
-        with_members(text, "sealed", &mut |value| {
-            let bytes = BASE64URL_NOPAD.decode(value.as_bytes()).map_err(|_| Problem::Malformed)?;
-            Ok(BASE64URL_NOPAD.encode(&self.sealed(&bytes)?))
-        })
+        with_members(text, "sealed", &mut |value| self.sealed_base64url(value))
     }
 
     fn webhook_secrets(&mut self, text: &str) -> Result<String, Problem> {

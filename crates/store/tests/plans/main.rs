@@ -49,7 +49,7 @@ const MAY_SCAN: [(&str, &str); 6] = [
 /// Statements that a distributed database would send to all nodes, each with its reason. No request runs them, except where
 /// the reason says so. On a distributed database, background jobs search each shard instead of running most of them. Only
 /// background jobs that search each shard instead may be added.
-const MAY_ASK_ALL: [(&str, &str); 28] = [
+const MAY_ASK_ALL: [(&str, &str); 30] = [
     (" ORDER BY `tenants`.`id` LIMIT", "the command line lists tenants"),
     ("WHERE (users.role = 'ADMIN' AND (", "once, while a new server is set up"),
     ("`tenant_id` FROM `scim_tokens` WHERE (`scim_tokens`.`id` =", "the command line finds a token"),
@@ -64,6 +64,8 @@ const MAY_ASK_ALL: [(&str, &str); 28] = [
     ("`webhook_subscriptions`.`id` FROM `webhook_subscriptions` WHERE ((`", "background: purges"),
     ("`webhook_subscriptions`.`routed` <", "start: filters of earlier versions"),
     ("`audit_logs`.`published_", "background: checkpoints"),
+    ("`log_stream_states`.`position` !=", "background: log streams"),
+    ("count(*) FILTER (WHERE failing_since IS NOT NULL)", "background: metrics"),
     ("WHERE ((`saml_providers`.`due_at` IS NOT NULL)", "background: metadata"),
     ("WHERE ((`oidc_providers`.`due_at` IS NOT NULL)", "background: metadata"),
     ("WHERE (`saml_providers`.`expires_at` >", "background: metrics"),

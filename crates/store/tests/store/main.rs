@@ -11,6 +11,7 @@ mod filters;
 mod forged_history;
 mod forged_places;
 mod forged_removal;
+mod log_streams;
 mod migrations;
 mod oidc;
 mod oidc_values;

@@ -1,7 +1,7 @@
 //! The area of each operation, used as its tag.
 
 /// Path prefixes and their tags; the first match counts.
-const AREAS: [(&str, &str); 24] = [
+const AREAS: [(&str, &str); 25] = [
     ("/api/auth/step-up", "Step-up"),
     ("/api/auth", "Sign-in"),
     ("/api/developers", "Discovery"),
@@ -17,6 +17,7 @@ const AREAS: [(&str, &str); 24] = [
     ("/api/scim", "SCIM"),
     ("/api/settings/audit-log", "Audit log"),
     ("/api/settings/domains", "Single sign-on"),
+    ("/api/settings/log-streams", "Log streams"),
     ("/api/settings/oidc-providers", "Single sign-on"),
     ("/api/settings/removal-limit", "Removals"),
     ("/api/settings/role", "Roles"),

@@ -4,6 +4,7 @@ mod attestation_policy;
 pub(crate) mod audit_log;
 pub(crate) mod domains;
 mod dry_runs;
+pub(crate) mod log_streams;
 mod network_policy;
 pub(crate) mod oidc_providers;
 mod removal_limit;
@@ -18,7 +19,7 @@ mod tenant;
 mod users;
 pub(crate) mod webhooks;
 
-pub(crate) use self::audit_log::{area::AuditLogs, tiles::TILE};
+pub(crate) use self::audit_log::{area::AuditLogs, event_source, tiles::TILE};
 pub(crate) use self::{
     attestation_policy::impact::impact_of,
     dry_runs::{DryRun, DryRunChange, dry_run_of},
@@ -116,7 +117,13 @@ pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
         .service(sso_accounts::put_sso_accounts)
         .service(domains::list_domains)
         .service(domains::verify_domain)
-        .service(domains::delete_domain)
+        .service(domains::delete_domain);
+    routes_to_receivers(config);
+}
+
+/// Adds the routes of webhooks and log streams.
+fn routes_to_receivers(config: &mut ServiceConfig<'_>) {
+    config
         .service(webhooks::list_webhooks)
         .service(webhooks::create_webhook)
         .service(webhooks::get_webhook)
@@ -129,5 +136,12 @@ pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
         .service(webhooks::deliveries::get_webhook_payload)
         .service(webhooks::deliveries::retry_webhook_delivery)
         .service(webhooks::deliveries::replay_webhook)
-        .service(webhooks::deliveries::get_webhook_activity);
+        .service(webhooks::deliveries::get_webhook_activity)
+        .service(log_streams::list_log_streams)
+        .service(log_streams::create_log_stream)
+        .service(log_streams::get_log_stream)
+        .service(log_streams::change_log_stream)
+        .service(log_streams::delete_log_stream)
+        .service(log_streams::connection_test::test_log_stream)
+        .service(log_streams::resend::resend_log_stream);
 }

@@ -9,8 +9,8 @@ use std::{
 use audit::{
     EntryKeys,
     log::{
-        Checkpoint, CheckpointKey, CheckpointKeys, Finding, VerifyKeys, exported_tenant, verify,
-        verify_export,
+        Checkpoint, CheckpointKey, CheckpointKeys, Finding, VerifyKeys, exported_tenant, streamed_tenant,
+        verify, verify_export, verify_stream,
     },
 };
 use kernel::StoreError;
@@ -118,11 +118,21 @@ fn verdict(json: Value, seen: String, findings: &[Finding], conclusion: String) 
     Report { json, lines: lines.join("\n"), failed: !findings.is_empty() }
 }
 
-pub(super) fn verify_file(path: &Path, said: &[String], settings: &Settings) -> Result<Report> {
-    let open =
-        || File::open(path).map(BufReader::new).map_err(|error| format!("{}: {error}", path.display()));
-    let tenant = exported_tenant(open()?)?;
+fn open(path: &Path) -> Result<BufReader<File>> {
+    Ok(File::open(path).map(BufReader::new).map_err(|error| format!("{}: {error}", path.display()))?)
+}
+
+/// Verifies the events that a receiver of a log stream has kept.
+pub(super) fn verify_events(path: &Path, said: &[String], settings: &Settings) -> Result<Report> {
+    let tenant = streamed_tenant(open(path)?)?;
     let keys = keys(said, false, settings, tenant.as_deref().unwrap_or_default())?;
-    let found = verify_export(open()?, &keys).map_err(|error| format!("{}: {error}", path.display()))?;
+    let found = verify_stream(open(path)?, &keys).map_err(|error| format!("{}: {error}", path.display()))?;
+    Ok(verdict(serde_json::to_value(&found)?, found.summary(), &found.findings, found.conclusion()))
+}
+
+pub(super) fn verify_file(path: &Path, said: &[String], settings: &Settings) -> Result<Report> {
+    let tenant = exported_tenant(open(path)?)?;
+    let keys = keys(said, false, settings, tenant.as_deref().unwrap_or_default())?;
+    let found = verify_export(open(path)?, &keys).map_err(|error| format!("{}: {error}", path.display()))?;
     Ok(verdict(serde_json::to_value(&found)?, found.summary(), &found.findings, found.conclusion()))
 }

@@ -112,12 +112,15 @@ pub(crate) fn body(operation: &Operation) -> Option<Value> {
     }
 }
 
-/// Returns a body that the operation about roles, removals or bound sessions accepts.
+/// Returns a body that the operation about roles, removals, bound sessions or log streams accepts.
 fn body_of_settings(operation: &str) -> Value {
     match operation {
         "put_removal_limit" => json!({ "enabled": true, "percent": 30, "users": 20 }),
         "apply_removals" => json!({ "until": "2100-01-01T00:00:00.000Z" }),
-        "discard_removals" | "bind_session" | "refresh_session" => json!({}),
+        "discard_removals" | "bind_session" | "refresh_session" | "test_log_stream" => json!({}),
+        "create_log_stream" => json!({ "name": "test", "type": "HTTPS", "url": "http://127.0.0.1:9/" }),
+        "change_log_stream" => json!({ "name": "other stream" }),
+        "resend_log_stream" => json!({ "from": 0 }),
         "create_role" | "put_role" => json!({ "name": "Help desk", "permissions": ["support:users"] }),
         "create_role_rule" | "put_role_rule" => json!({ "role": "AUDITOR", "groupId": NO_GROUP }),
         "preview_role_rule" => json!({ "rule": { "role": "AUDITOR", "groupId": NO_GROUP } }),

@@ -78,6 +78,13 @@ impl<'s> World<'s> {
         first()["entries"][0]["id"].as_str().unwrap().to_owned()
     }
 
+    /// Creates a log stream whose receiver does not exist.
+    fn log_stream(&self) -> String {
+        let new = json!({ "name": "test", "type": "HTTPS", "url": "http://127.0.0.1:9/" }).to_string();
+        let made = self.pat.send("POST", "/api/settings/log-streams", Some("application/json"), &new);
+        made.json()["id"].as_str().unwrap().to_owned()
+    }
+
     /// Creates a webhook whose receiver does not exist.
     fn webhook(&self) -> String {
         let new = json!({ "name": "test", "url": "http://127.0.0.1:9/" }).to_string();
@@ -266,6 +273,9 @@ impl<'s> World<'s> {
                 let list = format!("/api/settings/webhooks/{id}/deliveries");
                 let delivery = self.admin.get(&list).json()["deliveries"][0]["id"].clone();
                 Some(vec![id, text(&delivery)])
+            }
+            of_stream if of_stream.starts_with("/api/settings/log-streams/{id}") => {
+                Some(vec![self.log_stream()])
             }
             of_webhook if of_webhook.starts_with("/api/settings/webhooks/{id}") => Some(vec![self.webhook()]),
             sso if sso.starts_with("/api/settings/saml-providers/{id}")

@@ -1,6 +1,7 @@
 //! Runs every operation of the storage layer.
 
 mod audit_log;
+mod log_streams;
 mod oidc;
 mod removals;
 mod roles;
@@ -42,7 +43,8 @@ pub(crate) async fn run_all(store: &Store) {
         tx.append(&actors.map(by)).await?;
         Ok::<_, StoreError>(Audited::new((token, raw), Event::new("test", &UserDeactivated {})))
     };
-    let (token, raw) = Box::pin(store.write(ctx, everything)).await.unwrap();
+    let (token, raw) = Box::pin(store.write(ctx.clone(), everything)).await.unwrap();
+    log_streams::run(store, ctx).await;
     let text = || Some("user".to_owned());
     for filter in [
         Filter::default(),

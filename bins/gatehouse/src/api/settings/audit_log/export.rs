@@ -16,7 +16,7 @@ use store::{Export, ExportOutcome, Tx};
 use tokio::sync::oneshot;
 use utoipa::IntoParams;
 
-use super::{filter, order};
+use super::{event_source, filter, order};
 use crate::api::{Answer, Call, Site, query::query};
 use gate::{
     access::{Access, Gate, record},
@@ -81,11 +81,7 @@ struct RunningExport {
 impl RunningExport {
     fn new(call: Call<ReadAudit>, export: Export, writer: ExportWriter) -> Self {
         let (buffer, checked) = (writer.head(export.checkpoint.as_deref()), call.ctx().now);
-        let source = Source {
-            product: "Gatehouse",
-            version: env!("CARGO_PKG_VERSION"),
-            tenant: call.tenant().to_string(),
-        };
+        let source = event_source(call.tenant());
         Self { export, access: call.into_access(), checked, writer, source, buffer, has_ended: false }
     }
 

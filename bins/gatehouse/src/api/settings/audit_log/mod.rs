@@ -7,8 +7,8 @@ pub(crate) mod proofs;
 pub(crate) mod tiles;
 
 use actix_web::{HttpRequest, get};
-use audit::{AuditPage, Filter, FilterParameters, Order, Search};
-use kernel::Ctx;
+use audit::{AuditPage, Filter, FilterParameters, Order, Search, ocsf::Source};
+use kernel::{Ctx, TenantId};
 use store::{Cost, Tx};
 use utoipa::IntoParams;
 
@@ -30,6 +30,11 @@ pub(crate) fn filter(request: &HttpRequest) -> Result<(Filter, Vec<String>), Pro
 /// Reads the order from the query.
 pub(crate) fn order(request: &HttpRequest) -> Result<Order, Problem> {
     Ok(Order::read(query(request, "order").as_deref())?)
+}
+
+/// Returns what OCSF events of a tenant name as their source.
+pub(crate) fn event_source(tenant: &TenantId) -> Source {
+    Source { product: "Gatehouse", version: env!("CARGO_PKG_VERSION"), tenant: tenant.to_string() }
 }
 
 /// In which order entries are listed.

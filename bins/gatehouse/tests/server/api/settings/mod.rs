@@ -5,6 +5,7 @@ mod audit_log;
 mod audit_proofs;
 mod domains;
 mod invitations;
+mod log_streams;
 mod network;
 mod oidc_providers;
 mod roles;

@@ -1,0 +1,2 @@
+DROP TABLE log_stream_states;
+DROP TABLE log_streams;
