@@ -4,6 +4,7 @@ mod browser;
 mod clients;
 mod distributed;
 mod fuzz;
+mod log_streams;
 mod node;
 mod oidc;
 mod outside;

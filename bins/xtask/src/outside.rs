@@ -10,10 +10,15 @@ use xtask::{
     sh::{self, Result},
 };
 
-use crate::{clients, node, oidc, saml, step_up, webhooks, witnesses};
+use crate::{clients, log_streams, node, oidc, saml, step_up, webhooks, witnesses};
 
 /// The number of checks that scim2-tester runs for the supported features.
 const CHECKS: &str = "124";
+
+/// Rounds of kills of the server or the receivers of log streams.
+const ROUNDS: u32 = 4;
+/// Rounds that kill each side 20 times.
+const MANY_ROUNDS: u32 = 40;
 
 pub(crate) fn run(postgres: &str) -> Result<()> {
     within(|folder| {
@@ -23,6 +28,7 @@ pub(crate) fn run(postgres: &str) -> Result<()> {
         clients::administrator(folder)?;
         webhooks::run(folder)?;
         witnesses::run(folder)?;
+        log_streams::run(folder, ROUNDS)?;
         step_up::run(folder, postgres)?;
         saml::run(folder)?;
         oidc::run(folder)
@@ -40,6 +46,10 @@ pub(crate) enum Tools {
     Webhooks,
     /// Witnesses of the audit log, and a library for transparency logs
     Audit,
+    /// Receivers of log streams, of which and of the server some are killed
+    Streams,
+    /// As many kills as a fault test needs
+    StreamsKilled,
     /// Resource servers that ask for step-ups
     StepUp,
     /// Logins through SAML identity providers
@@ -54,6 +64,8 @@ pub(crate) fn chosen(tools: Option<Tools>) -> Result<()> {
         Some(Tools::Clients) => within(clients::run),
         Some(Tools::Administrator) => within(clients::administrator),
         Some(Tools::Audit) => within(witnesses::run),
+        Some(Tools::Streams) => within(|folder| log_streams::run(folder, ROUNDS)),
+        Some(Tools::StreamsKilled) => within(|folder| log_streams::run(folder, MANY_ROUNDS)),
         Some(Tools::Webhooks) => within(webhooks::run),
         Some(Tools::StepUp) => {
             let cluster = Cluster::start(Durability::None)?;

@@ -32,6 +32,13 @@ pub const TEST: [Package; 7] = [
     Package { name: "strace", there: || sh::has("strace") },
 ];
 
+/// A syslog server that supports TLS, and the tool that creates its certificates.
+pub const SYSLOG: [Package; 3] = [
+    Package { name: "rsyslog", there: || sh::has("rsyslogd") },
+    Package { name: "rsyslog-openssl", there: has_rsyslog_tls },
+    Package { name: "openssl", there: || sh::has("openssl") },
+];
+
 /// The command line of SQLite.
 pub const SQLITE: [Package; 1] = [Package { name: "sqlite3", there: || sh::has("sqlite3") }];
 
@@ -71,6 +78,12 @@ fn has_server_headers() -> bool {
 
 fn has_venv() -> bool {
     says_yes("python3", &["-c", "import venv, ensurepip"])
+}
+
+/// Looks for the TLS driver, which distributions put into the folder of their architecture.
+fn has_rsyslog_tls() -> bool {
+    let folders = std::fs::read_dir("/usr/lib").into_iter().flatten().flatten().map(|entry| entry.path());
+    folders.chain(["/usr/lib".into()]).any(|folder| folder.join("rsyslog/lmnsd_ossl.so").is_file())
 }
 
 fn has_php() -> bool {
