@@ -6,6 +6,7 @@ import { readFile } from "node:fs/promises";
 import { changeEmbedded } from "./embedded.mjs";
 import { authenticator, code, launch, look, signOut, somebody } from "./eyes.mjs";
 import { keyboard } from "./keyboard.mjs";
+import { logStreams } from "./log-streams.mjs";
 import { oidc } from "./oidc.mjs";
 import { passkeys } from "./passkeys.mjs";
 import { people } from "./people.mjs";
@@ -938,6 +939,10 @@ const walks = {
 
   "keep a session on its device, and use a passkey at a related origin": async () => {
     await secure(facts.secure, facts.password, see);
+  },
+
+  "an administrator streams the audit log": async () => {
+    await logStreams(await administrator(), see, by);
   },
 
   "decide about the removals of a directory that removes too many users": async () => {

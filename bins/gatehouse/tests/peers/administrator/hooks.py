@@ -182,6 +182,9 @@ class Administrator:
             return {"id": self.create("/api/settings/scim-tokens", {"name": "Tool"})}
         if rest.startswith("audit-log/tile/"):
             return {"level": "0", "index": "000.p/1"}
+        if rest.startswith("log-streams/"):
+            new = {"name": "Receiver", "type": "HTTPS", "url": "http://127.0.0.1:9/"}  # where nobody listens
+            return {"id": self.create("/api/settings/log-streams", new)}
         if rest.startswith("webhooks/"):
             new = {"name": "Receiver", "url": "http://127.0.0.1:9/"}  # where nobody listens
             hook = self.create("/api/settings/webhooks", new)

@@ -289,6 +289,17 @@ ask("verify_domain", "example.net", step_up="SSO_PROVIDER_CHANGE", status=404)
 ask("delete_domain", "example.net", step_up="SSO_PROVIDER_CHANGE", status=404)
 ask("delete_saml_provider", provider.id, step_up="SSO_PROVIDER_CHANGE")
 
+# Log streams, to a port without a receiver.
+stream = {"name": "SIEM", "type": "HTTPS", "url": "http://127.0.0.1:1/", "from": 0}
+stream = ask("create_log_stream", body=stream)
+ask("change_log_stream", stream.id, body={"eventFilters": ["ACCOUNT_*"]})
+ask("list_log_streams")
+until("a problem of the log stream", lambda: ask("get_log_stream", stream.id).problem)
+ask("get_log_stream", "lst_none", status=404)
+ask("test_log_stream", stream.id)
+ask("resend_log_stream", stream.id, body={"from": 0})
+ask("delete_log_stream", stream.id)
+
 # Webhooks, to a port without a receiver.
 hook = {"name": "payroll", "url": "http://127.0.0.1:1/", "eventFilters": ["ACCOUNT_USER_*", "NONE"]}
 hook = ask("create_webhook", body=hook)
