@@ -61,7 +61,7 @@ function showHealth(now) {
   const problem = $("[data-problem]", health);
   problem.hidden = !now.problem;
   problem.replaceChildren();
-  if (now.problem) problem.append(problemText(now.problem), " Failing since ", time(now.failingSince), now.nextAttemptAt ? ", next attempt " : "", ...(now.nextAttemptAt ? [time(now.nextAttemptAt)] : []), ".");
+  if (now.problem) problem.append(problemText(now.problem), " First failure ", time(now.failingSince), now.nextAttemptAt ? ", next attempt " : "", ...(now.nextAttemptAt ? [time(now.nextAttemptAt)] : []), ".");
   $("[data-facts]", health).replaceChildren(
     fact("Next position", place(now.position)),
     fact("Entries in the audit log", place(now.position + now.waiting)),

@@ -42,7 +42,7 @@ def plain(value):
 
 
 def is_signed(method, url, host):
-    """Whether the signature in a URL is that which botocore computes."""
+    """Whether botocore computes the signature in a URL, too."""
     parts = urlsplit(url)
     query = {name: values[0] for name, values in parse_qs(parts.query).items()}
     signer = S3SigV4QueryAuth(Credentials(ACCESS_KEY, SECRET_KEY), "s3", REGION, int(query["X-Amz-Expires"]))
