@@ -117,7 +117,7 @@ fn beside(database: &str, with: &Site, without: &Site, pid: Option<u32>) -> Resu
 }
 
 /// Creates a tenant with an administrator, and a token of the administrator.
-fn prepared(program: &Path, url: &str) -> Result<(String, String)> {
+pub(crate) fn prepared(program: &Path, url: &str) -> Result<(String, String)> {
     gatehouse(program, url, &["migrate"])?;
     let made = gatehouse(program, url, &["tenant", "create", "--slug", "large", "--name", "Large"])?;
     let pat = administrator(program, url, ("large", "ada@large.example", "four tall blue towers"))?;
@@ -152,7 +152,7 @@ fn on_postgres(program: &Path, folder: &Path) -> Result<()> {
 }
 
 /// Lets the server seal entries without a MAC, because this benchmark inserts entries by SQL.
-fn accepting(serve: &mut Command) -> &mut Command {
+pub(crate) fn accepting(serve: &mut Command) -> &mut Command {
     serve.env("GATEHOUSE_AUDIT_ACCEPT_MISSING_MACS_UNTIL", "2100-01-01T00:00:00.000Z")
 }
 
@@ -229,7 +229,7 @@ fn delay(program: &Path, cluster: &Cluster, folder: &Path) -> Result<()> {
 }
 
 /// Returns SQL that inserts entries of half a year, with correct hashes.
-fn entries_on_postgres(tenant: &str, count: u32) -> String {
+pub(crate) fn entries_on_postgres(tenant: &str, count: u32) -> String {
     let field = |value: &str| format!("int8send(octet_length({value})) || convert_to({value}, 'UTF8')");
     let fields = [
         "tenant_id",
@@ -261,7 +261,7 @@ fn entries_on_postgres(tenant: &str, count: u32) -> String {
 }
 
 /// Returns SQL that inserts entries without correct hashes, which the SQLite client cannot compute.
-fn entries_on_sqlite(tenant: &str, count: u32) -> String {
+pub(crate) fn entries_on_sqlite(tenant: &str, count: u32) -> String {
     // Milliseconds between two entries. Computed in whole numbers: `%f` would round some seconds up to 60. Only the server's own
     // format is accepted, which has no fraction of whole seconds.
     let each = 15_552_000_000 / u64::from(count);
@@ -291,6 +291,6 @@ fn psql_one(url: &str, statement: &str) -> Result<String> {
     Ok(output.trim().to_owned())
 }
 
-fn sqlite(file: &Path, statement: &str) -> Result<()> {
+pub(crate) fn sqlite(file: &Path, statement: &str) -> Result<()> {
     sh::run(Command::new("sqlite3").arg("-bail").arg(file).args([".timeout 60000", statement]))
 }

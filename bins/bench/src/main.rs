@@ -28,6 +28,7 @@ mod site;
 mod slow_bodies;
 mod soak;
 mod stepup;
+mod streams;
 mod table;
 mod webhooks;
 
@@ -70,6 +71,12 @@ enum Command {
     Webhooks {
         /// Run only this measurement
         #[arg(value_parser = ["drain", "paced", "bad"])]
+        part: Option<String>,
+    },
+    /// Measure how fast log streams send an audit log, and what a stream costs the changes that it sends
+    Streams {
+        /// Run only this measurement
+        #[arg(value_parser = ["drain", "creates"])]
         part: Option<String>,
     },
     /// Measure policy decisions, by themselves and within requests
@@ -123,6 +130,7 @@ fn run(command: &Command) -> Result<()> {
         Command::Stepup => stepup::run(),
         Command::Audit { part } => audit::run(part.as_deref()),
         Command::Webhooks { part } => webhooks::run(part.as_deref()),
+        Command::Streams { part } => streams::run(part.as_deref()),
         Command::Policies { program } => policies::run(program.as_deref()),
         Command::Nodes { part } => nodes::run(part.as_deref()),
         Command::Overload => overload::run(),
@@ -134,7 +142,7 @@ type Measure = fn() -> Result<()>;
 
 /// Measures every area. One that fails does not prevent the others.
 fn all() -> Result<()> {
-    let areas: [(&str, Measure); 9] = [
+    let areas: [(&str, Measure); 10] = [
         ("path", || path::run(&[])),
         ("scim", || scim::run(&[])),
         ("auth", auth::run),
@@ -142,6 +150,7 @@ fn all() -> Result<()> {
         ("policies", || policies::run(None)),
         ("audit", || audit::run(None)),
         ("webhooks", || webhooks::run(None)),
+        ("streams", || streams::run(None)),
         ("overload", overload::run),
         ("nodes", || nodes::run(None)),
     ];
@@ -190,6 +199,9 @@ mod tests {
             "webhooks drain",
             "webhooks paced",
             "webhooks bad",
+            "streams",
+            "streams drain",
+            "streams creates",
             "policies",
             "policies program",
             "nodes",

@@ -44,7 +44,7 @@ gate::metrics! {
     pub(crate) LOG_ENTRIES: Counter = "gatehouse_log_stream_entries_total",
         "Audit entries that receivers of log streams accepted, by type of stream.";
     pub(crate) LOG_BATCHES: Counter = "gatehouse_log_stream_batches_total",
-        "Batches of log streams, by type of stream and outcome: accepted or failed.";
+        "Batches of log streams, by outcome: accepted or failed.";
     LOG_STREAMS: Gauge = "gatehouse_log_streams_at_work",
         "Log streams that this instance is sending.";
     LOG_STREAMS_FAILING: Gauge = "gatehouse_log_streams_failing",
@@ -140,7 +140,7 @@ pub(crate) fn webhook_backlog(backlog: Option<&WebhookBacklog>, now: Timestamp) 
 /// Counts a batch of a log stream, and its entries if the receiver accepted it.
 pub(crate) fn log_batch(kind: &'static str, accepted: Option<usize>) {
     let outcome = if accepted.is_some() { "accepted" } else { "failed" };
-    counter!(LOG_BATCHES, "type" => kind, "outcome" => outcome).increment(1);
+    counter!(LOG_BATCHES, "outcome" => outcome).increment(1);
     if let Some(entries) = accepted {
         counter!(LOG_ENTRIES, "type" => kind).increment(u64::try_from(entries).unwrap_or_default());
     }

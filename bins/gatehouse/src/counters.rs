@@ -2,14 +2,16 @@
 
 use attestation::Reason;
 use gate::counters::KnownCounter;
+use log_streams::DestinationType;
 use saml_sp::Step;
 use webhooks::Outcome;
 
 use crate::{
     api::saml,
     area_metrics::{
-        self, ATTEMPTS, ATTESTATION, OIDC_ANSWERED, OIDC_BEGUN, OIDC_LOGOUTS, OIDC_READ, QUEUE_FAILED,
-        SAML_ANSWERED, SAML_BEGUN, SAML_LOGOUTS, SAML_READ, SEALED, SEALING_FAILED, UNSIGNED,
+        self, ATTEMPTS, ATTESTATION, LOG_BATCHES, LOG_ENTRIES, LOG_QUEUE_FAILED, OIDC_ANSWERED, OIDC_BEGUN,
+        OIDC_LOGOUTS, OIDC_READ, QUEUE_FAILED, SAML_ANSWERED, SAML_BEGUN, SAML_LOGOUTS, SAML_READ, SEALED,
+        SEALING_FAILED, UNSIGNED,
     },
 };
 
@@ -26,6 +28,13 @@ pub fn known_counters() -> Vec<KnownCounter> {
         KnownCounter::labelled(ATTEMPTS, "outcome", Outcome::LABELS.to_vec()),
         KnownCounter::plain(UNSIGNED),
         KnownCounter::plain(QUEUE_FAILED),
+        KnownCounter::labelled(
+            LOG_ENTRIES,
+            "type",
+            DestinationType::ALL.map(DestinationType::label).to_vec(),
+        ),
+        KnownCounter::labelled(LOG_BATCHES, "outcome", vec!["accepted", "failed"]),
+        KnownCounter::plain(LOG_QUEUE_FAILED),
         KnownCounter::plain(SAML_BEGUN),
         KnownCounter::labelled(SAML_ANSWERED, "outcome", outcomes),
         KnownCounter::labelled(SAML_READ, "outcome", saml::READINGS.to_vec()),

@@ -33,6 +33,9 @@ pub enum DestinationType {
 }
 
 impl DestinationType {
+    /// All types.
+    pub const ALL: [Self; 5] = [Self::Https, Self::SplunkHec, Self::Otlp, Self::Syslog, Self::S3];
+
     /// Returns the name in the API.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -93,7 +96,7 @@ impl Destination {
     /// text become absent.
     pub(crate) fn checked(mut self, guard: &AddressGuard, has_secret: bool) -> Result<Self, Error> {
         for member in self.members_mut() {
-            *member = member.take().filter(|text| !text.is_empty());
+            *member = member.take().map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
         }
         self.url = match self.kind {
             DestinationType::Syslog => checked_syslog(guard, &self.url)?,
@@ -151,8 +154,15 @@ impl Destination {
         if needs_secret && !has_secret {
             return Err(Error::Missing("secret"));
         }
-        if has_secret && self.kind == DestinationType::Syslog && self.client_certificate.is_none() {
+        let (is_http, is_syslog) = (
+            matches!(self.kind, DestinationType::Https | DestinationType::Otlp),
+            self.kind == DestinationType::Syslog,
+        );
+        if has_secret && is_syslog && self.client_certificate.is_none() {
             return Err(Error::Missing("clientCertificate"));
+        }
+        if has_secret && is_http && self.header.is_none() {
+            return Err(Error::Missing("header"));
         }
         if let Some(header) = &self.header {
             http::HeaderName::try_from(header.as_str()).map_err(|_| Error::Header)?;
@@ -307,6 +317,7 @@ mod tests {
         let with_header = Destination { kind: Otlp, header: Some("Authorization".into()), ..https.clone() };
         assert_eq!(checked(with_header.clone(), false).unwrap_err(), "secret: is missing");
         assert!(checked(with_header, true).is_ok());
+        assert_eq!(checked(https.clone(), true).unwrap_err(), "header: is missing");
         let odd = Destination { header: Some("a b".into()), ..https.clone() };
         assert!(checked(odd, true).unwrap_err().starts_with("header: "));
         let s3 = Destination {

@@ -11,9 +11,9 @@ const MAX_EXCERPT: usize = 500;
 #[cfg_attr(feature = "openapi", schema(as = LogStreamProblem))]
 #[serde(rename_all = "camelCase")]
 pub struct Problem {
-    /// `TIMEOUT`, `CONNECT`, `TLS`, `BLOCKED`, `REFUSED` (a response other than success), `REJECTED` (an OTLP receiver
-    /// rejected log records), `CLOSED` (a syslog receiver closed the connection), `KEY` (the secret cannot be decrypted),
-    /// `SETTINGS` (the settings cannot be used) or `LOG_ROLLED_BACK` (the stream has sent more entries than the log has).
+    /// `TIMEOUT`, `CONNECT`, `TLS`, `BLOCKED`, `TOO_LARGE` (an OTLP response of more than 64 KiB), `REFUSED` (a response
+    /// other than success), `CLOSED` (a syslog receiver closed the connection), `KEY` (the secret cannot be decrypted),
+    /// `SETTINGS` (the settings cannot be used), `DATABASE` (entries could not be read or recorded) or `LOG_ROLLED_BACK` (the stream has sent more entries than the log has).
     pub code: String,
     /// Status of the response.
     #[serde(default, skip_serializing_if = "Option::is_none")]

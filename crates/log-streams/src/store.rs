@@ -18,7 +18,8 @@ pub trait LogStreamStore: Send {
     async fn log_size(&mut self) -> StoreResult<u64>;
     /// Adds a stream that sends from this position.
     async fn insert_log_stream(&mut self, stream: &LogStream, position: u64) -> StoreResult<()>;
-    /// Changes a stream. Its next attempt is due at once.
+    /// Changes a stream, and takes it from the worker that sends it: a batch that is being sent has no effect on the
+    /// position any more. The next attempt is due at once.
     async fn update_log_stream(&mut self, stream: &LogStream) -> StoreResult<()>;
     /// Deletes a stream.
     async fn delete_log_stream(&mut self, id: &LogStreamId) -> StoreResult<()>;
@@ -87,6 +88,7 @@ pub trait StreamQueue: Send + Sync {
         next_attempt_at: Timestamp,
         repeats_last: bool,
     ) -> StoreResult<Option<FailureNote>>;
-    /// Ends the lease. The stream is due again at this time.
-    async fn release(&self, key: &Key, lease: &Lease, due_at: Timestamp) -> StoreResult<()>;
+    /// Ends the lease. The stream is due again at this time. With `is_done`, it has nothing more to send, and its failures
+    /// end.
+    async fn release(&self, key: &Key, lease: &Lease, due_at: Timestamp, is_done: bool) -> StoreResult<()>;
 }

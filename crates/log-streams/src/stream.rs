@@ -308,6 +308,9 @@ pub async fn change(
         changed.push("secret");
     } else if removes_secret && stream.sealed.take().is_some() {
         changed.push("secret");
+    } else if let (true, Some(sealed)) = (changed.contains(&"clientCertificate"), &stream.sealed) {
+        let secret = keys.open(id, sealed).map_err(|_| Error::SecretAgain)?;
+        check_secret(&stream.destination, &secret)?;
     }
     if !changed.is_empty() {
         stream.updated_at = ctx.now;

@@ -13,7 +13,7 @@ use audit::ocsf::Source;
 use kernel::{Env, StoreError, StoreResult, TenantId, Timestamp};
 use tokio::{
     task::JoinSet,
-    time::{MissedTickBehavior, interval},
+    time::{MissedTickBehavior, interval, timeout},
 };
 
 use crate::{
@@ -30,17 +30,25 @@ const LEASE: i64 = 45_000;
 const SHORTEST: i64 = 1_000;
 /// The longest pause after a failure, in milliseconds.
 const LONGEST: i64 = 300_000;
+/// The pause after a failed database operation, in milliseconds.
+const AFTER_OUTAGE: i64 = 30_000;
+/// The most streams that one look finds. More than are sent at once, because the limit of a tenant excludes some.
+const FOUND: usize = 1_000;
+/// Time limit of completing batches at shutdown.
+const LAST: Duration = Duration::from_secs(10);
 
 /// How much a worker does at once.
 #[derive(Debug, Clone, Copy)]
 pub struct WorkerLimits {
     /// Streams.
     pub streams: usize,
+    /// Streams of one tenant, so that its slow receivers do not hold up others.
+    pub tenant: usize,
 }
 
 impl Default for WorkerLimits {
     fn default() -> Self {
-        Self { streams: 16 }
+        Self { streams: 32, tenant: 4 }
     }
 }
 
@@ -116,7 +124,33 @@ impl Worker {
             }
         }
         run.is_ending.store(true, Ordering::Relaxed);
-        while tasks.join_next().await.is_some() {}
+        let completed = async { while tasks.join_next().await.is_some() {} };
+        if timeout(LAST, completed).await.is_err() {
+            tracing::info!("batches of log streams were cut off; they are sent again");
+        }
+    }
+}
+
+/// The turn of a stream at this worker. It ends when this is dropped, also by a panic.
+struct Turn {
+    run: Arc<Run>,
+    key: Key,
+}
+
+impl Turn {
+    /// Returns `None` if the worker sends the stream already, or as many as it may.
+    fn take(run: &Arc<Run>, key: Key) -> Option<Self> {
+        let (mut current, limits) = (run.current(), run.worker.limits);
+        let of_tenant = current.iter().filter(|one| one.tenant == key.tenant).count();
+        let is_new =
+            current.len() < limits.streams && of_tenant < limits.tenant && current.insert(key.clone());
+        is_new.then(|| Self { run: Arc::clone(run), key })
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        self.run.current().remove(&self.key);
     }
 }
 
@@ -128,22 +162,16 @@ impl Run {
     /// Starts a task for each stream that is due, as far as the limit permits.
     async fn start_due(self: &Arc<Self>, tasks: &mut JoinSet<()>) {
         let worker = &self.worker;
-        let due = match worker.queue.due(&self.lease(), worker.limits.streams).await {
+        let due = match worker.queue.due(&self.lease(), FOUND).await {
             Ok(due) => due,
             Err(error) => return worker.seen.queue_failed(None, &error),
         };
         for key in due {
-            let is_new = {
-                let mut current = self.current();
-                current.len() < worker.limits.streams && current.insert(key.clone())
-            };
-            if is_new {
-                let run = Arc::clone(self);
+            if let Some(turn) = Turn::take(self, key) {
                 tasks.spawn(async move {
-                    if let Err(error) = run.send_stream(&key).await {
-                        run.worker.seen.queue_failed(Some(&key), &error);
+                    if let Err(error) = turn.run.send_stream(&turn.key).await {
+                        turn.run.end_after(&turn.key, &error).await;
                     }
-                    run.current().remove(&key);
                 });
             }
         }
@@ -163,26 +191,52 @@ impl Run {
         let secret = taken.stream.sealed.as_ref().map(|sealed| self.worker.keys.open(&key.stream, sealed));
         let Ok(secret) = secret.transpose() else {
             let error = SendError { problem: Problem::new("KEY"), retry_after: None };
-            return self.fail(key, &taken, error, false).await;
+            return self.fail(key, (kind, taken.state.failing_since), error, false).await;
         };
         let sender = Sender::new(&self.worker.sending, &taken.stream, secret, &source);
         let sent = self.send_pages(key, &taken, (&sender, &source)).await?;
+        let now = self.worker.env.now();
         match sent {
-            Sent::All => self.worker.queue.release(key, &self.lease(), self.worker.env.now()).await,
-            Sent::Later(at) => self.worker.queue.release(key, &self.lease(), at).await,
+            Sent::All => self.worker.queue.release(key, &self.lease(), now, true).await,
+            Sent::Later(at) => self.worker.queue.release(key, &self.lease(), at, false).await,
+            Sent::Ended => self.worker.queue.release(key, &self.lease(), now, false).await,
             Sent::Lost => Ok(()),
-            Sent::Failed(error) => self.fail(key, &taken, error, kind.is_unconfirmed()).await,
+            Sent::Failed { error, since } => {
+                self.fail(key, (kind, since), error, kind.is_unconfirmed()).await
+            }
+            Sent::RolledBack => {
+                let error = SendError { problem: Problem::new("LOG_ROLLED_BACK"), retry_after: None };
+                self.fail(key, (kind, taken.state.failing_since), error, false).await
+            }
         }
     }
 
-    async fn fail(&self, key: &Key, taken: &Taken, error: SendError, repeats_last: bool) -> StoreResult<()> {
+    /// Ends the turn of a stream whose entries could not be read or recorded.
+    async fn end_after(&self, key: &Key, error: &StoreError) {
+        self.worker.seen.queue_failed(Some(key), error);
+        let later = self.worker.env.now().plus_millis(AFTER_OUTAGE);
+        let failed =
+            self.worker.queue.fail(key, &self.lease(), &Problem::new("DATABASE"), later, false).await;
+        if let Err(error) = failed {
+            // The lease ends by itself.
+            tracing::debug!(%error, "the failure of a log stream could not be recorded");
+        }
+    }
+
+    async fn fail(
+        &self,
+        key: &Key,
+        (kind, since): (DestinationType, Option<Timestamp>),
+        error: SendError,
+        repeats_last: bool,
+    ) -> StoreResult<()> {
         let now = self.worker.env.now();
-        let failing = taken.state.failing_since.map_or(0, |since| now.unix_millis() - since.unix_millis());
+        let failing = since.map_or(0, |since| now.unix_millis() - since.unix_millis());
         let pause = (failing / 2).clamp(SHORTEST, LONGEST).max(error.retry_after.unwrap_or_default());
         let (queue, lease) = (&self.worker.queue, self.lease());
         let noted = queue.fail(key, &lease, &error.problem, now.plus_millis(pause), repeats_last).await?;
         if let Some(note) = noted {
-            self.worker.seen.failed(key, taken.stream.destination.kind, &error.problem, note);
+            self.worker.seen.failed(key, kind, &error.problem, note);
         }
         Ok(())
     }
@@ -201,12 +255,9 @@ impl Run {
         let mut page = self.read(key, position, limits).await?;
         loop {
             if position > page.size {
-                return Ok(Sent::Failed(SendError {
-                    problem: Problem::new("LOG_ROLLED_BACK"),
-                    retry_after: None,
-                }));
+                return Ok(Sent::RolledBack);
             }
-            if page.next == position || self.is_ending.load(Ordering::Relaxed) {
+            if page.next == position {
                 return Ok(Sent::All);
             }
             if let Some(at) =
@@ -244,7 +295,13 @@ impl Run {
         let mut limits = kind.limits();
         'again: loop {
             let rest = rest_of(page, position);
-            let made = batches(&taken.stream, &rest, range_from, (source, self.worker.env.now()), limits);
+            let made = batches(
+                &taken.stream,
+                &rest,
+                (range_from, position),
+                (source, self.worker.env.now()),
+                limits,
+            );
             let Ok(made) = made else {
                 return Err(StoreError::Corrupt("audit_entries.metadata: not JSON".into()));
             };
@@ -254,13 +311,18 @@ impl Run {
                         limits.entries = batch.entries() / 2;
                         continue 'again;
                     }
-                    return Ok(PageEnd::Other(Sent::Failed(error)));
+                    // An accepted batch has ended the earlier failures.
+                    let since = taken.state.failing_since.filter(|_| position == taken.state.position);
+                    return Ok(PageEnd::Other(Sent::Failed { error, since }));
                 }
                 self.worker.seen.sent(key, kind, batch);
                 if !queue.advance(key, &self.lease(), (position, batch.next), Some(batch.from)).await? {
                     return Ok(PageEnd::Other(Sent::Lost));
                 }
                 (position, range_from) = (batch.next, batch.next);
+                if self.is_ending.load(Ordering::Relaxed) {
+                    return Ok(PageEnd::Other(Sent::Ended));
+                }
             }
             if position < page.next && !queue.advance(key, &self.lease(), (position, page.next), None).await?
             {
@@ -277,10 +339,18 @@ enum Sent {
     All,
     /// There are a few entries, which are sent together with further ones at this time.
     Later(Timestamp),
-    /// The lease is lost, or the stream was moved.
+    /// The worker ends.
+    Ended,
+    /// The lease is lost, or the stream was changed or moved.
     Lost,
+    /// The log has fewer entries than the stream has sent.
+    RolledBack,
     /// The receiver did not accept a batch.
-    Failed(SendError),
+    Failed {
+        error: SendError,
+        /// The first failure since the last success.
+        since: Option<Timestamp>,
+    },
 }
 
 /// How sending a page ended.

@@ -24,6 +24,12 @@ let isFilled = false;
 const isSame = (one, other) => [...one].sort().join() === [...other].sort().join();
 const place = (position) => position.toLocaleString("en");
 
+/** Returns whether the field that the secret belongs to was emptied. */
+function isOrphaned() {
+  const member = { HTTPS: "header", OTLP: "header", SYSLOG: "clientCertificate" }[stream.type];
+  return member !== undefined && form.elements[member].value.trim() === "";
+}
+
 /** Returns the fields that differ from the saved log stream. */
 function changes(wanted = filters()) {
   const name = form.elements.name.value.trim();
@@ -33,6 +39,8 @@ function changes(wanted = filters()) {
     ...(name === stream.name ? {} : { name }),
     ...Object.fromEntries(differing),
     ...(secret ? { secret } : {}),
+    // Without its header or certificate, a secret has no use.
+    ...(stream.hasSecret && !secret && isOrphaned() ? { secret: "" } : {}),
     ...(isSame(wanted, stream.eventFilters) ? {} : { eventFilters: wanted }),
   };
 }

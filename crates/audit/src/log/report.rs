@@ -68,19 +68,27 @@ impl VerifiedStream {
     pub fn summary(&self) -> String {
         let (first, last) = self.sequences.unwrap_or_default();
         format!(
-            "{} of the log of {}, positions {first} to {last}; {} received again, {} left out; a checkpoint proves {}",
+            "{} of the log of {}, positions {first} to {last}; {} received again, {} left out; the log had {} when the last \
+             batch was sent",
             counted(self.entries, "entry", "entries"),
             self.tenant,
             self.duplicates,
             self.left_out,
-            counted(self.proved, "entry", "entries")
+            counted(self.size, "entry", "entries")
         )
     }
 
     /// Says what the findings mean.
     pub fn conclusion(&self) -> String {
         match self.count {
-            0 => "Nothing is missing".to_owned(),
+            0 if self.proved == self.entries => {
+                "Nothing is missing from the first entry to the last, as a signed checkpoint proves"
+                    .to_owned()
+            }
+            0 => format!(
+                "Nothing is missing of the batches that the stream named; a signed checkpoint proves this of the first {}",
+                counted(self.proved, "entry", "entries")
+            ),
             count => {
                 format!("{}: entries are missing or changed", counted(count as u64, "finding", "findings"))
             }

@@ -36,6 +36,8 @@ pub struct VerifiedStream {
     pub left_out: u64,
     /// Nothing of the first entries up to this number is missing or changed, as a signed checkpoint proves.
     pub proved: u64,
+    /// Number of entries of the log in its newest checkpoint.
+    pub size: u64,
     /// Number of findings.
     pub count: usize,
     /// The first 1,000 findings.
@@ -78,8 +80,10 @@ struct Fingerprint {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Range {
-    filtered: bool,
-    removed_before: Option<u64>,
+    from: u64,
+    next: u64,
+    /// Number of events that the stream sent of the range.
+    entries: u64,
     checkpoint: Option<String>,
 }
 
@@ -91,8 +95,8 @@ struct Received {
     checkpoints: BTreeMap<u64, Hash>,
     /// Sizes of checkpoints without a valid signature.
     unsigned: BTreeSet<u64>,
-    is_filtered: bool,
-    removed_before: u64,
+    /// Where each range that the stream has named ends, and its number of entries. The largest of those with one beginning.
+    ranges: BTreeMap<(u64, u64), u64>,
 }
 
 /// Returns the tenant that the first event names. Nothing is verified, so it only serves to select the keys.
@@ -101,8 +105,9 @@ pub fn streamed_tenant(events: impl BufRead) -> io::Result<Option<String>> {
     Ok(first.and_then(|line| parse::<Event>(&line)).map(|event| event.metadata.tenant_uid))
 }
 
-/// Verifies the events of one log stream, in any order: that no position is missing, and that the hashes of all entries
-/// result in the root hashes of the signed checkpoints. An unreadable line is a finding.
+/// Verifies the events of one log stream, in any order: that the ranges of its batches follow each other, that no entry of
+/// them is missing, and that the hashes of all entries result in the root hashes of the signed checkpoints. An unreadable line
+/// is a finding.
 pub fn verify_stream(events: impl BufRead, keys: &[CheckpointKey]) -> io::Result<VerifiedStream> {
     let mut received = Received::default();
     for (number, line) in events.lines().enumerate() {
@@ -129,6 +134,13 @@ impl Received {
         }
     }
 
+    /// Adds a finding that repeated ranges may have in common.
+    fn found_once(&mut self, finding: Finding) {
+        if !self.result.findings.contains(&finding) {
+            self.found(finding);
+        }
+    }
+
     /// Adds an event; `None` if it is malformed.
     fn add(&mut self, event: Event, line: &str, keys: &[CheckpointKey]) -> Option<()> {
         if self.result.tenant.is_empty() {
@@ -139,8 +151,14 @@ impl Received {
         }
         if event.metadata.event_code == CHECKPOINT {
             let CheckpointLine { unmapped: range } = parse(line)?;
-            self.is_filtered |= range.filtered;
-            self.removed_before = self.removed_before.max(range.removed_before.unwrap_or_default());
+            if range.next < range.from || range.entries > range.next - range.from {
+                return None;
+            }
+            // A test of the receiver has an empty range.
+            if range.from < range.next {
+                let entries = self.ranges.entry((range.from, range.next)).or_default();
+                *entries = range.entries.max(*entries);
+            }
             range.checkpoint.map_or(Some(()), |note| self.add_checkpoint(&note, keys))
         } else {
             self.add_entry(event)
@@ -177,33 +195,44 @@ impl Received {
 
     fn finish(mut self) -> VerifiedStream {
         self.result.entries = self.leaves.len() as u64;
-        self.result.sequences = self
-            .leaves
-            .first_key_value()
-            .zip(self.leaves.last_key_value())
-            .map(|(first, last)| (*first.0, *last.0));
-        self.find_gaps();
-        if !self.is_filtered && self.result.left_out == 0 {
-            self.compare_roots();
-        }
+        let (first, last) = (self.leaves.first_key_value(), self.leaves.last_key_value());
+        self.result.sequences = first.zip(last).map(|(first, last)| (*first.0, *last.0));
+        let spanned = self.result.sequences.map_or(0, |(first, last)| last - first + 1);
+        self.result.left_out = spanned - self.result.entries;
+        self.result.size = self.checkpoints.last_key_value().map_or(0, |(size, _)| *size);
+        self.check_ranges();
+        self.compare_roots();
         self.result
     }
 
-    fn find_gaps(&mut self) {
-        let mut next = self.leaves.first_key_value().map_or(0, |(first, _)| *first);
-        let mut gaps = Vec::new();
-        for sequence in self.leaves.keys() {
-            if *sequence > next {
-                gaps.push((next, *sequence));
+    /// Finds ranges of which entries are missing, and gaps between ranges.
+    fn check_ranges(&mut self) {
+        let mut end = None;
+        for ((from, next), entries) in std::mem::take(&mut self.ranges) {
+            let covered = end.unwrap_or(from);
+            if from > covered {
+                self.found(Finding::Missing { from: covered, to: from });
+            }
+            end = Some(covered.max(next));
+            let kept = self.leaves.range(from..next).count() as u64;
+            if kept < entries && entries == next - from {
+                self.find_missing(from, next);
+            } else if kept < entries {
+                // Which ones is not known: the stream leaves some out.
+                self.found(Finding::Missing { from, to: next });
+            }
+        }
+    }
+
+    /// Finds the positions of a range that are missing.
+    fn find_missing(&mut self, from: u64, to: u64) {
+        let kept: Vec<u64> = self.leaves.range(from..to).map(|(sequence, _)| *sequence).chain([to]).collect();
+        let mut next = from;
+        for sequence in kept {
+            if sequence > next {
+                self.found_once(Finding::Missing { from: next, to: sequence });
             }
             next = sequence + 1;
-        }
-        for (from, to) in gaps {
-            let known = if self.is_filtered { to } else { self.removed_before.clamp(from, to) };
-            self.result.left_out += known - from;
-            if known < to {
-                self.found(Finding::Missing { from: known, to });
-            }
         }
     }
 
@@ -247,15 +276,14 @@ mod tests {
         json!({ "metadata": metadata, "raw_data_hash": { "value": HEXLOWER.encode(&[byte; 32]) }, "unmapped": { "filtered": 3 } })
     }
 
-    /// Returns the checkpoint of entries with these bytes as hashes.
-    fn checkpoint(bytes: &[u8], more: &Value) -> Value {
+    /// Returns the end of a batch with this range and number of entries, and the checkpoint of entries with these bytes.
+    fn end((from, next, entries): (u64, u64, u64), bytes: &[u8]) -> Value {
         let mut frontier = Frontier::default();
         for byte in bytes {
             frontier.push([*byte; 32], |_, _| {});
         }
         let note = keys().sign(&Checkpoint::new(TENANT, frontier.size(), frontier.root())).unwrap();
-        let mut range = json!({ "from": 0, "next": bytes.len(), "filtered": false, "checkpoint": note });
-        range.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let range = json!({ "from": from, "next": next, "entries": entries, "checkpoint": note });
         json!({ "metadata": { "uid": "lst_1:0", "event_code": CHECKPOINT, "tenant_uid": TENANT }, "unmapped": range })
     }
 
@@ -267,40 +295,44 @@ mod tests {
 
     #[test]
     fn entries_in_any_order_result_in_the_signed_root() {
-        let nothing = json!({});
         let wrapped = json!({ "time": 1, "event": entry(1, 2) });
-        let found =
-            verified(&[wrapped, entry(0, 1), checkpoint(&[1, 2], &nothing), entry(2, 3), entry(1, 2)]);
-        assert_eq!((found.entries, found.sequences, found.proved), (3, Some((0, 2)), 2));
+        let found = verified(&[wrapped, entry(0, 1), end((0, 2, 2), &[1, 2]), entry(2, 3), entry(1, 2)]);
+        assert_eq!((found.entries, found.sequences, found.proved, found.size), (3, Some((0, 2)), 2, 2));
         assert_eq!((found.duplicates, found.repeated, found.findings), (1, vec![1], vec![]));
     }
 
     #[test]
     fn missing_and_changed_entries_are_found() {
-        let nothing = json!({});
-        let missing = verified(&[entry(0, 1), entry(2, 3), checkpoint(&[1, 2, 3], &nothing)]);
+        let missing =
+            verified(&[entry(0, 1), entry(2, 3), end((0, 3, 3), &[1, 2, 3]), end((0, 3, 3), &[1, 2, 3])]);
         assert_eq!((missing.findings, missing.proved), (vec![Finding::Missing { from: 1, to: 2 }], 0));
-        let changed = verified(&[entry(0, 1), entry(1, 9), checkpoint(&[1, 2], &nothing)]);
+        let last = verified(&[entry(0, 1), end((0, 3, 3), &[1, 2, 3])]);
+        assert_eq!(last.findings, [Finding::Missing { from: 1, to: 3 }]);
+        let first = verified(&[entry(1, 1), end((0, 2, 2), &[1, 2])]);
+        assert_eq!(first.findings, [Finding::Missing { from: 0, to: 1 }]);
+        let batch = verified(&[entry(0, 1), end((0, 1, 1), &[1]), entry(2, 3), end((2, 3, 1), &[1, 2, 3])]);
+        assert_eq!(batch.findings, [Finding::Missing { from: 1, to: 2 }]);
+        let changed = verified(&[entry(0, 1), entry(1, 9), end((0, 2, 2), &[1, 2])]);
         assert_eq!(changed.findings, [Finding::Forked { size: 2 }]);
         let twice = verified(&[entry(0, 1), entry(0, 2)]);
         assert_eq!(twice.findings, [Finding::Changed { sequence: 0, id: "aud_0".into() }]);
-        let unsigned = checkpoint(
-            &[1],
-            &json!({ "checkpoint": "gatehouse/ten_1\n1\nAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n" }),
-        );
+        let mut unsigned = end((0, 1, 1), &[1]);
+        unsigned["unmapped"]["checkpoint"] =
+            json!("gatehouse/ten_1\n1\nAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n");
         assert_eq!(verified(&[entry(0, 1), unsigned]).count, 1);
+        let unreadable = verified(&[entry(0, 1), json!({ "metadata": 1 }), end((5, 4, 0), &[1])]);
         assert_eq!(
-            verified(&[entry(0, 1), json!({ "metadata": 1 })]).findings,
-            [Finding::UnreadableLine { line: 2 }]
+            unreadable.findings,
+            [Finding::UnreadableLine { line: 2 }, Finding::UnreadableLine { line: 3 }]
         );
     }
 
     #[test]
-    fn gaps_of_filters_and_of_retention_are_not_findings() {
-        let filtered = verified(&[entry(3, 1), entry(5, 3), checkpoint(&[1], &json!({ "filtered": true }))]);
-        assert_eq!((filtered.left_out, filtered.count), (1, 0));
-        let removed = checkpoint(&[1], &json!({ "removedBefore": 4 }));
-        let purged = verified(&[entry(0, 1), entry(5, 3), removed]);
-        assert_eq!((purged.left_out, purged.findings), (3, vec![Finding::Missing { from: 4, to: 5 }]));
+    fn what_a_stream_leaves_out_is_not_missing() {
+        // A filter, or entries that were removed after their retention.
+        let filtered = verified(&[entry(3, 1), entry(5, 3), end((0, 6, 2), &[1])]);
+        assert_eq!((filtered.left_out, filtered.count, filtered.proved), (1, 0, 0));
+        let lost = verified(&[entry(3, 1), end((0, 6, 2), &[1]), end((6, 9, 0), &[1])]);
+        assert_eq!(lost.findings, [Finding::Missing { from: 0, to: 6 }]);
     }
 }

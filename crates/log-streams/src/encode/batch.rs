@@ -52,12 +52,12 @@ pub(crate) struct BatchLimits {
     pub(crate) bytes: usize,
 }
 
-/// Returns the batches of a page. `from` is the end of the range that the previous batch ended with. No batch if the
-/// stream wants none of the entries.
+/// Returns the batches of a page that begins at `position`. `from` is the end of the range of the previous batch; what is
+/// in between was left out. No batch if the stream wants none of the entries.
 pub(crate) fn batches(
     stream: &LogStream,
     page: &LogPage,
-    from: u64,
+    (from, position): (u64, u64),
     (source, now): (&Source, Timestamp),
     limits: BatchLimits,
 ) -> Result<Vec<Batch>, serde_json::Error> {
@@ -87,7 +87,8 @@ pub(crate) fn batches(
         done.push(Batch { from: range_from, next: page.next, records });
     }
     for batch in &mut done {
-        let checkpoint = checkpoint(stream, page, batch, (source, now))?;
+        let is_filtered = stream.is_filtered() || batch.from < position;
+        let checkpoint = checkpoint(stream, page, batch, is_filtered, (source, now))?;
         batch.records.push(checkpoint);
     }
     Ok(done)
@@ -100,7 +101,7 @@ pub fn empty_batch(
     made: (&Source, Timestamp),
 ) -> Result<Batch, serde_json::Error> {
     let mut batch = Batch { from: position, next: position, records: Vec::new() };
-    let checkpoint = checkpoint(stream, &LogPage::default(), &batch, made)?;
+    let checkpoint = checkpoint(stream, &LogPage::default(), &batch, stream.is_filtered(), made)?;
     batch.records.push(checkpoint);
     Ok(batch)
 }
@@ -125,6 +126,7 @@ fn checkpoint(
     stream: &LogStream,
     page: &LogPage,
     batch: &Batch,
+    is_filtered: bool,
     (source, now): (&Source, Timestamp),
 ) -> Result<Record, serde_json::Error> {
     let range = SentRange {
@@ -132,7 +134,7 @@ fn checkpoint(
         from: batch.from,
         next: batch.next,
         entries: batch.records.len(),
-        filtered: stream.is_filtered(),
+        filtered: is_filtered,
         removed_before: page.removed_before,
         checkpoint: page.checkpoint.as_deref(),
     };
@@ -214,13 +216,15 @@ pub(crate) mod tests {
         let limits = BatchLimits { entries: 1_000, bytes: 1_000_000 };
         let page = page(sequences, next);
         let from = page.entries.first().map_or(next, |(sequence, _)| *sequence);
-        let mut found = batches(&stream("*"), &page, from, (&source(), now()), limits).unwrap();
+        let mut found = batches(&stream("*"), &page, (from, from), (&source(), now()), limits).unwrap();
         found.pop().unwrap()
     }
 
     fn ranges(filter: &str, sequences: std::ops::Range<u64>, limits: BatchLimits) -> Vec<(u64, u64, usize)> {
         let page = page(sequences.clone(), sequences.end);
-        let found = batches(&stream(filter), &page, sequences.start, (&source(), now()), limits).unwrap();
+        let found =
+            batches(&stream(filter), &page, (sequences.start, sequences.start), (&source(), now()), limits)
+                .unwrap();
         found.iter().map(|batch| (batch.from, batch.next, batch.entries())).collect()
     }
 
@@ -235,11 +239,24 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn range_after_entries_that_were_left_out_is_filtered() {
+        let limits = BatchLimits { entries: 1, bytes: 10_000 };
+        let page = page(8..10, 10);
+        let found = batches(&stream("*"), &page, (5, 8), (&source(), now()), limits).unwrap();
+        let filtered = |batch: &Batch| {
+            let last: Value = serde_json::from_str(&batch.records.last().unwrap().json).unwrap();
+            (last["unmapped"]["from"].clone(), last["unmapped"]["filtered"].clone())
+        };
+        let found: Vec<_> = found.iter().map(filtered).collect();
+        assert_eq!(found, [(json!(5), json!(true)), (json!(9), json!(false))]);
+    }
+
+    #[test]
     fn unreadable_payload_does_not_stop_a_stream() {
         let mut page = page(0..1, 1);
         page.entries[0].1.entry.metadata = "{\"members\":".into();
         let limits = BatchLimits { entries: 10, bytes: 10_000 };
-        let found = batches(&stream("*"), &page, 0, (&source(), now()), limits).unwrap();
+        let found = batches(&stream("*"), &page, (0, 0), (&source(), now()), limits).unwrap();
         let event: Value = serde_json::from_str(&found[0].records[0].json).unwrap();
         assert_eq!(event["unmapped"], json!({ "unreadable": "{\"members\":" }));
     }

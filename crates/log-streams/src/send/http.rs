@@ -38,9 +38,24 @@ impl Sender<'_> {
         let answer = self.exchange(&target, headers, body.into()).await?;
         require_success(&answer)?;
         if self.stream.destination.kind == DestinationType::Otlp {
-            require_all_records(&answer)?;
+            self.report_rejected(&answer, batch);
         }
         Ok(())
+    }
+
+    /// Logs how many records an OTLP receiver rejected. It would reject them again, so they are not repeated, as the protocol
+    /// requires.
+    fn report_rejected(&self, answer: &Answer, batch: &Batch) {
+        if let Some((records, message)) = rejected(answer) {
+            tracing::warn!(
+                stream = self.stream.id.as_str(),
+                from = batch.from,
+                next = batch.next,
+                records,
+                message,
+                "an OTLP receiver rejected audit entries"
+            );
+        }
     }
 
     async fn exchange(&self, target: &Target, headers: HeaderMap, body: Bytes) -> Result<Answer, SendError> {
@@ -98,13 +113,12 @@ pub(super) fn require_success(answer: &Answer) -> Result<(), SendError> {
     })
 }
 
-/// Fails if an OTLP receiver accepted only some records.
-fn require_all_records(answer: &Answer) -> Result<(), SendError> {
-    let partial =
-        ExportLogsServiceResponse::decode(answer.body.as_slice()).ok().and_then(|it| it.partial_success);
-    let Some(partial) = partial.filter(|partial| partial.rejected_log_records > 0) else { return Ok(()) };
-    let message = partial.error_message.as_bytes();
-    Err(SendError::new(Problem::of_response("REJECTED", answer.status, message)))
+/// Returns how many records an OTLP receiver rejected, and why.
+fn rejected(answer: &Answer) -> Option<(i64, String)> {
+    let response = ExportLogsServiceResponse::decode(answer.body.as_slice()).ok()?;
+    let partial = response.partial_success.filter(|partial| partial.rejected_log_records > 0)?;
+    let message = Problem::of_response("", answer.status, partial.error_message.as_bytes()).response;
+    Some((partial.rejected_log_records, message.unwrap_or_default()))
 }
 
 #[cfg(test)]
@@ -141,17 +155,16 @@ mod tests {
     }
 
     #[test]
-    fn records_that_an_otlp_receiver_rejects_are_not_accepted() {
+    fn records_that_an_otlp_receiver_rejects_are_counted() {
         use opentelemetry_proto::tonic::collector::logs::v1::ExportLogsPartialSuccess;
         let response = |rejected_log_records| {
             let error_message = "too old".to_owned();
             let partial = ExportLogsPartialSuccess { rejected_log_records, error_message };
             ExportLogsServiceResponse { partial_success: Some(partial) }.encode_to_vec()
         };
-        assert_eq!(require_all_records(&answer(200, None, b"")), Ok(()));
-        assert_eq!(require_all_records(&answer(200, None, &response(0))), Ok(()));
-        let rejected = require_all_records(&answer(200, None, &response(3))).unwrap_err().problem;
-        assert_eq!((rejected.code.as_str(), rejected.response.as_deref()), ("REJECTED", Some("too old")));
+        assert_eq!(rejected(&answer(200, None, b"")), None);
+        assert_eq!(rejected(&answer(200, None, &response(0))), None);
+        assert_eq!(rejected(&answer(200, None, &response(3))), Some((3, "too old".into())));
     }
 
     #[test]

@@ -18,7 +18,7 @@ const FILE_EVERY: i64 = 60_000;
 /// Limits of a batch that a request contains. Receivers accept a megabyte by default.
 const REQUEST: BatchLimits = BatchLimits { entries: 1_000, bytes: 1_000_000 };
 /// Limits of a file.
-const FILE: BatchLimits = BatchLimits { entries: 10_000, bytes: 32_000_000 };
+const FILE: BatchLimits = BatchLimits { entries: 2_000, bytes: 8_000_000 };
 
 /// Why a batch was not accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use crate::{Batch, encode::compressed_lines};
 const SIGNED_FOR: Duration = Duration::from_mins(5);
 
 impl Sender<'_> {
-    /// Puts a file. Its name is determined by the position of its first entry, so a repeated batch replaces its file.
+    /// Puts a file. Its name is determined by its range.
     pub(super) async fn send_file(&self, batch: &Batch) -> Result<(), SendError> {
         let client = &self.sending.client;
         let url = self.signed_url(batch).ok_or_else(SendError::settings)?;
@@ -33,17 +33,26 @@ impl Sender<'_> {
         let bucket = Bucket::new(endpoint, UrlStyle::Path, bucket, region).ok()?;
         let credentials =
             Credentials::new(destination.access_key_id.clone()?, self.secret.as_ref()?.expose().clone());
-        let name = file_name(destination.prefix.as_deref().unwrap_or_default(), &self.source.tenant, batch)?;
+        let folder = format!(
+            "{}{}/{}",
+            destination.prefix.as_deref().unwrap_or_default(),
+            self.source.tenant,
+            self.stream.id
+        );
+        let name = file_name(&folder, batch)?;
         let action = bucket.put_object(Some(&credentials), &name);
         Some(action.sign(SIGNED_FOR).into())
     }
 }
 
-/// Returns `<prefix><tenant>/<year>/<month>/<day>/<first position>.ndjson.gz`, with the day of the first entry.
-fn file_name(prefix: &str, tenant: &str, batch: &Batch) -> Option<String> {
-    let first = batch.records.first()?;
-    let day = first.time.naive().format("%Y/%m/%d");
-    Some(format!("{prefix}{tenant}/{day}/{:020}.ndjson.gz", batch.from))
+/// Returns `<folder>/<year>/<month>/<day>/<from>-<next>.ndjson.gz`, with the day of the first entry. The file of a test, without
+/// entries, is always the same.
+fn file_name(folder: &str, batch: &Batch) -> Option<String> {
+    if batch.entries() == 0 {
+        return Some(format!("{folder}/test.ndjson.gz"));
+    }
+    let day = batch.records.first()?.time.naive().format("%Y/%m/%d");
+    Some(format!("{folder}/{day}/{:020}-{:020}.ndjson.gz", batch.from, batch.next))
 }
 
 #[cfg(test)]
@@ -52,11 +61,12 @@ mod tests {
     use crate::encode::Record;
 
     #[test]
-    fn name_of_a_file_is_the_same_for_a_repeated_batch() {
+    fn name_of_a_file_is_that_of_its_range() {
         let batch = |entries: u64| Batch {
             from: 17,
             next: 17 + entries,
-            records: (0..entries)
+            // The last record is the checkpoint.
+            records: (0..=entries)
                 .map(|number| Record {
                     id: format!("aud_{number}"),
                     code: "ACCOUNT_GROUP_CREATED".into(),
@@ -67,8 +77,8 @@ mod tests {
                 })
                 .collect(),
         };
-        let name = file_name("audit/", "ten_1", &batch(3)).unwrap();
-        assert_eq!(name, "audit/ten_1/2026/01/31/00000000000000000017.ndjson.gz");
-        assert_eq!(file_name("audit/", "ten_1", &batch(5)), Some(name));
+        let name = "audit/ten_1/lst_1/2026/01/31/00000000000000000017-00000000000000000020.ndjson.gz";
+        assert_eq!(file_name("audit/ten_1/lst_1", &batch(3)).unwrap(), name);
+        assert_eq!(file_name("audit/ten_1/lst_1", &batch(0)).unwrap(), "audit/ten_1/lst_1/test.ndjson.gz");
     }
 }

@@ -71,7 +71,12 @@ impl Tx {
             .find((self.tenant.as_str(), id.as_str()))
             .filter(states::lease_owner.eq(&lease.owner))
             .filter(states::position.eq(number(from)));
-        let advanced = (states::position.eq(number(to)), states::lease_until.eq(lease.until.naive()));
+        // Behind streams that wait, so that a look finds those first.
+        let advanced = (
+            states::position.eq(number(to)),
+            states::lease_until.eq(lease.until.naive()),
+            states::due_at.eq(lease.now.naive()),
+        );
         let nothing = None::<NaiveDateTime>;
         let rows = if let Some(sent) = sent {
             let accepted = (
@@ -91,19 +96,31 @@ impl Tx {
         Ok(rows == 1)
     }
 
-    /// Ends the lease of a stream, which is due again at this time.
+    /// Ends the lease of a stream, which is due again at this time, and its failures if it is done.
     pub(super) async fn release_log_stream(
         &mut self,
         id: &LogStreamId,
         lease: &Lease,
         due_at: Timestamp,
+        is_done: bool,
     ) -> StoreResult<()> {
         let row = states::table
             .find((self.tenant.as_str(), id.as_str()))
             .filter(states::lease_owner.eq(&lease.owner));
         let released = (states::lease_owner.eq(""), states::due_at.eq(due_at.naive()));
-        let update = Prepared(diesel::update(row).set(released));
-        change_unaudited!(self, Unaudited::Delivered, c => update.execute(c).await)?;
+        if is_done {
+            let nothing = None::<NaiveDateTime>;
+            let healthy = (
+                states::failing_since.eq(nothing),
+                states::problem.eq(None::<JsonText>),
+                states::notified_at.eq(nothing),
+            );
+            let update = Prepared(diesel::update(row).set((released, healthy)));
+            change_unaudited!(self, Unaudited::Delivered, c => update.execute(c).await)?;
+        } else {
+            let update = Prepared(diesel::update(row).set(released));
+            change_unaudited!(self, Unaudited::Delivered, c => update.execute(c).await)?;
+        }
         Ok(())
     }
 }

@@ -84,10 +84,10 @@ impl StreamQueue for LogStreamQueue {
         self.store.write(self.ctx(&key.tenant), work).await
     }
 
-    async fn release(&self, key: &Key, lease: &Lease, due_at: Timestamp) -> StoreResult<()> {
+    async fn release(&self, key: &Key, lease: &Lease, due_at: Timestamp, is_done: bool) -> StoreResult<()> {
         let (id, lease) = (key.stream.clone(), lease.clone());
         let work = async move |_: &Ctx, tx: &mut Tx| {
-            tx.release_log_stream(&id, &lease, due_at).await?;
+            tx.release_log_stream(&id, &lease, due_at, is_done).await?;
             Ok::<_, StoreError>(Audited::without((), Unaudited::Delivered))
         };
         self.store.write(self.ctx(&key.tenant), work).await

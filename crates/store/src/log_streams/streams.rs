@@ -148,7 +148,12 @@ impl LogStreamStore for Tx {
         let update = Prepared(diesel::update(rows::table.find((&row.tenant_id, &row.id))).set(&row));
         change!(self, c => update.execute(c).await)?;
         let state = states::table.find((&row.tenant_id, &row.id));
-        let due = (states::enabled.eq(stream.enabled), states::due_at.eq(row.updated_at));
+        // The worker that sends with other settings loses the lease.
+        let due = (
+            states::enabled.eq(stream.enabled),
+            states::due_at.eq(row.updated_at),
+            states::lease_owner.eq(""),
+        );
         let update = Prepared(diesel::update(state).set(due));
         change_unaudited!(self, Unaudited::PartOfChange, c => update.execute(c).await)?;
         Ok(())

@@ -89,7 +89,7 @@ async fn one_worker_sends_a_stream() {
         assert!(!queue.advance(&key, &other, (0, page.next), Some(0)).await.unwrap());
         assert!(queue.advance(&key, &one, (0, page.next), Some(0)).await.unwrap());
         assert!(!queue.advance(&key, &one, (0, page.next), Some(0)).await.unwrap(), "only once");
-        queue.release(&key, &one, one.now).await.unwrap();
+        queue.release(&key, &one, one.now, true).await.unwrap();
         assert!(queue.due(&other, 10).await.unwrap().is_empty(), "all is sent");
         assert!(state(&world, &key).await.delivered_at.is_some());
         // The lease of a worker that was killed ends.
@@ -167,7 +167,7 @@ async fn stream_that_is_ahead_of_its_log_is_due() {
         let one = lease(&world, "one", 0);
         queue.take(&key, &one).await.unwrap().unwrap();
         assert!(queue.advance(&key, &one, (0, 1_000), Some(0)).await.unwrap());
-        queue.release(&key, &one, one.now).await.unwrap();
+        queue.release(&key, &one, one.now, true).await.unwrap();
         assert_eq!(queue.due(&lease(&world, "one", 0), 10).await.unwrap(), std::slice::from_ref(&key));
         let page = queue.read(&key.tenant, 1_000, 10).await.unwrap();
         assert!(page.size < 1_000 && page.entries.is_empty() && page.next == 1_000);

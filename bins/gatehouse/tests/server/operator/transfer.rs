@@ -79,6 +79,10 @@ fn fill(source: &Process, sink: &Sink) -> Acme {
     let made = Caller::anonymous(server.address).bearer(&pat);
     let made = made.send("POST", "/api/settings/webhooks", Some("application/json"), &new.to_string());
     let webhook = made.json()["secret"].as_str().unwrap().to_owned();
+    let new = json!({ "name": "x", "type": "HTTPS", "url": sink.url("/log"), "header": "X-Key", "secret": "log key" });
+    let made = Caller::anonymous(server.address).bearer(&pat);
+    let made = made.send("POST", "/api/settings/log-streams", Some("application/json"), &new.to_string());
+    assert_eq!(made.status, 200, "{}", made.text);
     let (ada, answer) = sign_in(&server, Some("acme"), PASSWORD);
     assert_eq!(answer.json()["status"], "SIGNED_IN", "{}", answer.text);
     let begun = ada.post("/api/me/factors/totp", &json!({})).json();
@@ -146,6 +150,8 @@ fn works(target: &Process, acme: &Acme, sink: &Sink) {
 
     let admin = Caller::anonymous(server.address).bearer(&acme.pat);
     assert_eq!(admin.get("/api/settings/webhooks").status, 200);
+    let sent = sink.await_received("/log", sink.received("/log").len() + 1).pop().unwrap();
+    assert_eq!(sent.header("x-key"), "log key", "the secret of the log stream is decrypted");
     let started = Caller::anonymous(server.address).get(&format!("/api/saml/{}/login", acme.connection));
     assert_eq!(started.status, 200, "the request is signed with the moved key: {}", started.text);
 

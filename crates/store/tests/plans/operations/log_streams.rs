@@ -50,7 +50,8 @@ pub(super) async fn run(store: &Store, ctx: Ctx) {
     queue.take(&key, &lease).await.unwrap().unwrap();
     queue.fail(&key, &lease, &Problem::new("CLOSED"), now, true).await.unwrap().unwrap();
     queue.take(&key, &lease).await.unwrap().unwrap();
-    queue.release(&key, &lease, now).await.unwrap();
+    queue.release(&key, &lease, now, true).await.unwrap();
+    queue.release(&key, &lease, now, false).await.unwrap();
     let rest = async move |ctx: &Ctx, tx: &mut Tx| {
         let change: Change = serde_json::from_value(json!({ "name": "Other", "enabled": false })).unwrap();
         let guard = AddressGuard::default();
