@@ -136,9 +136,12 @@ def await_all(paths):
     """Waits until each stream has sent the whole log. A change of a stream makes its next attempt due at once."""
     deadline = time.monotonic() + 120
     for kind, path in paths.items():
+        changed = 0
         while (shown := request("GET", path))["waiting"] > 0:
             assert time.monotonic() < deadline, shown
-            if "problem" in shown or kind == "S3":
+            # Not too often: a change also ends the batch that is being sent.
+            if "problem" in shown and time.monotonic() > changed + 10:
+                changed = time.monotonic()
                 request("PATCH", path, {"name": f"{kind} {time.monotonic_ns()}"})
             time.sleep(0.3)
 
@@ -181,7 +184,5 @@ for name in ("https", "hec", "otlp", "s3", "syslog"):
     assert report["sequences"][0] == 0 and report["proved"] > 0, report
     assert report["entries"] == report["proved"] or report["entries"] > report["proved"] > 0.5 * report["entries"], report
     print(f"{name}: {report['entries']} entries, {report['duplicates']} received again, {report['proved']} proved", flush=True)
-    if name == "s3":
-        assert report["duplicates"] == 0, report
 for process in [*receivers, server]:
     process.kill()
