@@ -190,7 +190,7 @@ impl Run {
         let kind = taken.stream.destination.kind;
         let secret = taken.stream.sealed.as_ref().map(|sealed| self.worker.keys.open(&key.stream, sealed));
         let Ok(secret) = secret.transpose() else {
-            let error = SendError { problem: Problem::new("KEY"), retry_after: None };
+            let error = SendError::new(Problem::new("KEY"));
             return self.fail(key, (kind, taken.state.failing_since), error, false).await;
         };
         let sender = Sender::new(&self.worker.sending, &taken.stream, secret, &source);
@@ -205,7 +205,7 @@ impl Run {
                 self.fail(key, (kind, since), error, kind.is_unconfirmed()).await
             }
             Sent::RolledBack => {
-                let error = SendError { problem: Problem::new("LOG_ROLLED_BACK"), retry_after: None };
+                let error = SendError::new(Problem::new("LOG_ROLLED_BACK"));
                 self.fail(key, (kind, taken.state.failing_since), error, false).await
             }
         }
@@ -294,14 +294,8 @@ impl Run {
         let (queue, kind) = (&self.worker.queue, taken.stream.destination.kind);
         let mut limits = kind.limits();
         'again: loop {
-            let rest = rest_of(page, position);
-            let made = batches(
-                &taken.stream,
-                &rest,
-                (range_from, position),
-                (source, self.worker.env.now()),
-                limits,
-            );
+            let made =
+                batches(&taken.stream, page, (range_from, position), (source, self.worker.env.now()), limits);
             let Ok(made) = made else {
                 return Err(StoreError::Corrupt("audit_entries.metadata: not JSON".into()));
             };
@@ -360,16 +354,6 @@ enum PageEnd {
         range: u64,
     },
     Other(Sent),
-}
-
-/// Returns the part of a page from a position.
-fn rest_of(page: &LogPage, position: u64) -> std::borrow::Cow<'_, LogPage> {
-    let at = page.entries.partition_point(|(sequence, _)| *sequence < position);
-    if at == 0 {
-        return std::borrow::Cow::Borrowed(page);
-    }
-    let entries = page.entries.get(at..).unwrap_or_default().to_vec();
-    std::borrow::Cow::Owned(LogPage { entries, ..page.clone() })
 }
 
 /// Returns when a page that is not full is sent, if its protocol collects entries.

@@ -52,7 +52,7 @@ pub(crate) struct BatchLimits {
     pub(crate) bytes: usize,
 }
 
-/// Returns the batches of a page that begins at `position`. `from` is the end of the range of the previous batch; what is
+/// Returns the batches of the part of a page that begins at `position`. `from` is the end of the range of the previous batch; what is
 /// in between was left out. No batch if the stream wants none of the entries.
 pub(crate) fn batches(
     stream: &LogStream,
@@ -65,7 +65,7 @@ pub(crate) fn batches(
     let mut records: Vec<Record> = Vec::new();
     let (mut bytes, mut range_from) = (0, from);
     for (sequence, listed) in &page.entries {
-        if !stream.wants(&listed.entry.action) {
+        if *sequence < position || !stream.wants(&listed.entry.action) {
             continue;
         }
         let (json, is_failure) = event_of(listed, *sequence, source)?;

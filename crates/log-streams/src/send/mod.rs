@@ -30,7 +30,7 @@ pub struct SendError {
 }
 
 impl SendError {
-    fn new(problem: Problem) -> Self {
+    pub(crate) fn new(problem: Problem) -> Self {
         Self { problem, retry_after: None }
     }
 
