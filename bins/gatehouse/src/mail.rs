@@ -38,7 +38,7 @@ impl Mail {
         Ok(Some(Self { transport, from }))
     }
 
-    /// Sends a message to each of these users who has an address. Logs for whom that failed.
+    /// Sends a message to each of these users who has an address. Logs each failure with its user.
     pub(crate) async fn send_to_all(&self, people: &[Person], message: &Message) {
         for person in people {
             let Some(email) = &person.email else { continue };
