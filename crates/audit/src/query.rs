@@ -88,6 +88,8 @@ pub struct SealedPage {
     pub entries: Vec<(u64, ListedEntry)>,
     /// The position where the next page begins, which may not exist yet.
     pub next: u64,
+    /// Number of sealed entries.
+    pub size: u64,
     /// Whether the requested position is beyond the end, which means that the log was longer before.
     pub is_ahead: bool,
 }
@@ -212,12 +214,12 @@ pub async fn follow(
         let to = size.min(next + SCANNED_AT_ONCE as u64);
         entries.extend(store.sealed_entries(filter, next, to, limit - entries.len()).await?);
         if let Some((last, _)) = entries.last().filter(|_| entries.len() >= limit) {
-            return Ok(SealedPage { next: last + 1, entries, is_ahead: false });
+            return Ok(SealedPage { next: last + 1, entries, size, is_ahead: false });
         }
         (next, scanned) = (to, scanned + SCANNED_AT_ONCE);
     }
     let next = if filter.is_empty() { size.max(next) } else { next };
-    Ok(SealedPage { entries, next, is_ahead: from > size })
+    Ok(SealedPage { entries, next, size, is_ahead: from > size })
 }
 
 /// Returns matching entries after a position, newest first.

@@ -11,7 +11,7 @@ use kernel::{StoreResult, Timestamp};
 use crate::{
     Tx,
     db::{change_unaudited, lock},
-    json::json_text,
+    json::{JsonText, json_text},
     prepared::Prepared,
     schema::log_stream_states as states,
 };
@@ -30,6 +30,15 @@ pub struct LogStreamNotice {
     pub tenant: String,
     /// Administrators who may change streams.
     pub recipients: Vec<Person>,
+}
+
+/// The failures of a stream. By default there are none.
+#[derive(AsChangeset, Default)]
+#[diesel(table_name = states, treat_none_as_null = true)]
+pub(super) struct Health {
+    failing_since: Option<NaiveDateTime>,
+    problem: Option<JsonText>,
+    notified_at: Option<NaiveDateTime>,
 }
 
 /// Position, start of the last range, first failure, and when administrators were notified.
@@ -54,23 +63,17 @@ impl Tx {
         let since = since.map_or(lease.now, Timestamp::from_naive);
         let is_notice_due = notified_at.is_none() && lease.now >= since.plus_millis(NOTICED_AFTER);
         let notified_at = if is_notice_due { Some(lease.now.naive()) } else { notified_at };
-        let failed = (
-            states::lease_owner.eq(""),
-            states::due_at.eq(next_attempt_at.naive()),
-            states::failing_since.eq(Some(since.naive())),
-            states::problem.eq(Some(json_text("log_stream_states.problem", problem)?)),
-            states::notified_at.eq(notified_at),
-        );
+        let failed = (states::lease_owner.eq(""), states::due_at.eq(next_attempt_at.naive()));
+        let health = Health {
+            failing_since: Some(since.naive()),
+            problem: Some(json_text("log_stream_states.problem", problem)?),
+            notified_at,
+        };
         // The beginning of the last range is not after the position, unless the stream was moved.
-        let position = if repeats_last { position.min(last_from) } else { position };
-        let again = (states::position.eq(position), states::range_from.eq(position));
-        if repeats_last {
-            let update = Prepared(diesel::update(row).set((failed, again)));
-            change_unaudited!(self, Unaudited::Delivered, c => update.execute(c).await)?;
-        } else {
-            let update = Prepared(diesel::update(row).set(failed));
-            change_unaudited!(self, Unaudited::Delivered, c => update.execute(c).await)?;
-        }
+        let position = position.min(last_from);
+        let again = repeats_last.then(|| (states::position.eq(position), states::range_from.eq(position)));
+        let update = Prepared(diesel::update(row).set((failed, health, again)));
+        change_unaudited!(self, Unaudited::Delivered, c => update.execute(c).await)?;
         Ok(Some(FailureNote { since, is_notice_due }))
     }
 

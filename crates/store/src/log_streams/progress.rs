@@ -1,17 +1,17 @@
 //! How far streams are: leases, and ranges that receivers accepted.
 
-use ::log_streams::{Lease, LogPage, LogStreamId, LogStreamStore, Taken};
+use ::log_streams::{Lease, LogPage, LogStreamId, LogStreamStore as _, Taken};
 use audit::{Filter, Unaudited, follow};
 use chrono::NaiveDateTime;
 use diesel::{dsl::max, prelude::*};
 use diesel_async::RunQueryDsl;
 use kernel::{StoreResult, Timestamp};
 
+use super::failures::Health;
 use crate::{
     Tx,
     audit::log::{number, read_position},
     db::{change_unaudited, read},
-    json::JsonText,
     prepared::Prepared,
     schema::{audit_drops as drops, log_stream_states as states},
 };
@@ -41,7 +41,6 @@ impl Tx {
 
     /// Reads at most `limit` entries from a position.
     pub(super) async fn log_page(&mut self, from: u64, limit: usize) -> StoreResult<LogPage> {
-        let size = self.log_size().await?;
         let page = follow(self, &Filter::default(), from, limit).await?;
         let checkpoint = self.newest_checkpoint().await?;
         let removed = drops::table.filter(drops::tenant_id.eq(self.tenant.as_str()));
@@ -52,8 +51,7 @@ impl Tx {
         Ok(LogPage {
             entries: page.entries,
             next: page.next,
-            // The log may have grown meanwhile.
-            size: if page.is_ahead { size } else { size.max(page.next) },
+            size: page.size,
             checkpoint: checkpoint.map(|(note, _)| note),
             removed_before: removed.filter(|before| *before > 0),
         })
@@ -77,22 +75,16 @@ impl Tx {
             states::lease_until.eq(lease.until.naive()),
             states::due_at.eq(lease.now.naive()),
         );
-        let nothing = None::<NaiveDateTime>;
-        let rows = if let Some(sent) = sent {
-            let accepted = (
+        let accepted = sent.map(|sent| {
+            let range = (
                 states::range_from.eq(number(to)),
                 states::last_from.eq(number(sent)),
                 states::delivered_at.eq(Some(lease.now.naive())),
-                states::failing_since.eq(nothing),
-                states::problem.eq(None::<JsonText>),
-                states::notified_at.eq(nothing),
             );
-            let update = Prepared(diesel::update(row).set((advanced, accepted)));
-            change_unaudited!(self, Unaudited::Delivered, c => update.execute(c).await)?
-        } else {
-            let update = Prepared(diesel::update(row).set(advanced));
-            change_unaudited!(self, Unaudited::Delivered, c => update.execute(c).await)?
-        };
+            (range, Health::default())
+        });
+        let update = Prepared(diesel::update(row).set((advanced, accepted)));
+        let rows = change_unaudited!(self, Unaudited::Delivered, c => update.execute(c).await)?;
         Ok(rows == 1)
     }
 
@@ -108,19 +100,8 @@ impl Tx {
             .find((self.tenant.as_str(), id.as_str()))
             .filter(states::lease_owner.eq(&lease.owner));
         let released = (states::lease_owner.eq(""), states::due_at.eq(due_at.naive()));
-        if is_done {
-            let nothing = None::<NaiveDateTime>;
-            let healthy = (
-                states::failing_since.eq(nothing),
-                states::problem.eq(None::<JsonText>),
-                states::notified_at.eq(nothing),
-            );
-            let update = Prepared(diesel::update(row).set((released, healthy)));
-            change_unaudited!(self, Unaudited::Delivered, c => update.execute(c).await)?;
-        } else {
-            let update = Prepared(diesel::update(row).set(released));
-            change_unaudited!(self, Unaudited::Delivered, c => update.execute(c).await)?;
-        }
+        let update = Prepared(diesel::update(row).set((released, is_done.then(Health::default))));
+        change_unaudited!(self, Unaudited::Delivered, c => update.execute(c).await)?;
         Ok(())
     }
 }

@@ -8,6 +8,7 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use kernel::{StoreResult, TenantId, Timestamp};
 
+use super::failures::Health;
 use crate::{
     Tx,
     audit::log::{number, read_position},
@@ -170,7 +171,6 @@ impl LogStreamStore for Tx {
 
     async fn move_log_stream(&mut self, id: &LogStreamId, position: u64, now: Timestamp) -> StoreResult<()> {
         let row = states::table.find((self.tenant.as_str(), id.as_str()));
-        let nothing = None::<NaiveDateTime>;
         let moved = (
             states::position.eq(number(position)),
             states::range_from.eq(number(position)),
@@ -178,9 +178,7 @@ impl LogStreamStore for Tx {
             states::due_at.eq(now.naive()),
             // The worker that has the lease loses it, also if it sends the same range.
             states::lease_owner.eq(""),
-            states::failing_since.eq(nothing),
-            states::problem.eq(None::<JsonText>),
-            states::notified_at.eq(nothing),
+            Health::default(),
         );
         let update = Prepared(diesel::update(row).set(moved));
         change!(self, c => update.execute(c).await)?;
