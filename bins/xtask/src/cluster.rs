@@ -49,8 +49,9 @@ impl Cluster {
     /// Creates and starts a cluster with further settings, as `name=value`.
     pub fn start_with(durability: Durability, settings: Vec<String>) -> Result<Self> {
         let bin = system::postgres_bin()?;
+        remove_leftovers();
         let number = MADE.fetch_add(1, Ordering::Relaxed);
-        let folder = std::env::temp_dir().join(format!("gatehouse-postgres-{}-{number}", std::process::id()));
+        let folder = std::env::temp_dir().join(format!("{PREFIX}{}-{number}", std::process::id()));
         let _leftover = std::fs::remove_dir_all(&folder);
         std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
         let root = sh::output(Command::new("id").arg("-u"))? == "0";
@@ -155,6 +156,22 @@ impl Drop for Cluster {
         let _gone = Command::new("kill").args(["-QUIT", &self.server.id().to_string()]).status();
         let _ended = self.server.wait();
         let _removed = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// The names of the folders of clusters. The id of the process that created it follows, and a number.
+const PREFIX: &str = "gatehouse-postgres-";
+
+/// Removes clusters whose process ended without removing them, for example because it was killed.
+fn remove_leftovers() {
+    let entries = std::fs::read_dir(std::env::temp_dir()).into_iter().flatten().flatten();
+    for entry in entries {
+        let name = entry.file_name();
+        let process = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.split('-').next());
+        let ended = |process: &str| !Path::new("/proc").join(process).exists();
+        if process.is_some_and(ended) {
+            let _removed_by_another = std::fs::remove_dir_all(entry.path());
+        }
     }
 }
 
