@@ -24,6 +24,8 @@ pub enum TokenKind {
     Ticket,
     /// An invitation or reset link: `lnk_…`.
     Link,
+    /// The token of a receiver of shared signals: `ssf_…`.
+    Signals,
 }
 
 impl TokenKind {
@@ -35,11 +37,12 @@ impl TokenKind {
             Self::Pat => "pat",
             Self::Ticket => "tkt",
             Self::Link => "lnk",
+            Self::Signals => "ssf",
         }
     }
 
     fn of_prefix(prefix: &str) -> Option<Self> {
-        [Self::Scim, Self::DryRun, Self::Pat, Self::Ticket, Self::Link]
+        [Self::Scim, Self::DryRun, Self::Pat, Self::Ticket, Self::Link, Self::Signals]
             .into_iter()
             .find(|kind| kind.prefix() == prefix)
     }

@@ -1,0 +1,46 @@
+//! Shared Signals: what happens to accounts and sessions, as signed security event tokens for other services.
+//!
+//! A tenant is a transmitter of the OpenID Shared Signals Framework (SSF 1.0). An administrator adds a [`Receiver`],
+//! which gets an access token. With it, the receiver creates a [`Stream`] and manages it ([`Manager`]). Events of the
+//! types that both sides agree on are queued in the transaction of the change that they are about, and delivered as
+//! tokens (RFC 8417) that the tenant's key signs: pushed by a [`Worker`] (RFC 8935), or polled by the receiver (RFC 8936).
+//!
+//! The events are those of CAEP 1.0 and RISC 1.0 for accounts and sessions, and those of RFC 9967 for the resources of
+//! the SCIM API. The host implements [`SignalStore`] and [`SignalQueue`] over its database.
+
+mod delivery;
+mod error;
+mod event_type;
+mod key;
+mod problem;
+mod receiver;
+mod set;
+mod store;
+mod stream;
+mod view;
+mod worker;
+
+pub use self::{
+    delivery::{MAX_POLLED, Pending, Poll, Polled, Prepared, acknowledge, pending, prepare, sign},
+    error::Error,
+    event_type::{EventType, STREAM_UPDATED, VERIFICATION, is_source},
+    key::{Jwk, KEPT, KeyError, SealSecret, SigningKey, StoredKey},
+    problem::{Problem, TokenError},
+    receiver::{
+        Change, MAX_RECEIVERS, New, Receiver, ReceiverId, ReceiverKind, ReceiverWithStream, SubjectFormat,
+        change, create, find, remove, replace_token,
+    },
+    set::{ControlEvent, Envelope, SourceEvent},
+    store::{
+        EventContent, EventStore, Key, KeyStore, Lease, QueuedEvent, ReceiverStore, SignalQueue, SignalStore,
+        StreamStore, SubjectStore, Taken,
+    },
+    stream::{
+        Delivery, DeliveryBody, MAX_REMOVED_SUBJECTS, MIN_VERIFICATION_INTERVAL, Manager, POLL, PUSH, Status,
+        Stream, StreamBody, StreamId, StreamKind, StreamState, Subject,
+    },
+    view::{
+        AuthorizationScheme, DeliveryView, ReceiverView, StatusView, StreamSummary, StreamView, Transmitter,
+    },
+    worker::{SignalObserver, Worker, WorkerLimits},
+};
