@@ -53,6 +53,10 @@ gate::metrics! {
         "Sealed audit entries that enabled log streams have yet to send, in the whole database.";
     pub(crate) LOG_QUEUE_FAILED: Counter = "gatehouse_log_stream_queue_failures_total",
         "Failed database operations of log streams.";
+    pub(crate) SIGNALS: Counter = "gatehouse_signals_total",
+        "Security event tokens, by outcome: delivered, refused by the receiver for good, or failed, to be sent again.";
+    pub(crate) SIGNAL_QUEUE_FAILED: Counter = "gatehouse_signal_queue_failures_total",
+        "Failed database operations of shared signals.";
     pub(crate) SAML_BEGUN: Counter = "gatehouse_saml_requests_total",
         "SAML requests sent to identity providers.";
     pub(crate) SAML_ANSWERED: Counter = "gatehouse_saml_responses_total",
@@ -164,6 +168,23 @@ pub(crate) fn log_stream_backlog(backlog: Option<LogStreamBacklog>) {
 /// Counts a failed database operation of log streams.
 pub(crate) fn log_queue_failed() {
     counter!(LOG_QUEUE_FAILED).increment(1);
+}
+
+/// Counts a pushed token by outcome.
+pub(crate) fn signal_pushed(outcome: &'static str) {
+    counter!(SIGNALS, "outcome" => outcome).increment(1);
+}
+
+/// Counts the tokens that a receiver acknowledged or refused in a poll.
+pub(crate) fn signals_polled(accepted: usize, refused: usize) {
+    for (outcome, tokens) in [("delivered", accepted), ("refused", refused)] {
+        counter!(SIGNALS, "outcome" => outcome).increment(u64::try_from(tokens).unwrap_or_default());
+    }
+}
+
+/// Counts a failed database operation of shared signals.
+pub(crate) fn signal_queue_failed() {
+    counter!(SIGNAL_QUEUE_FAILED).increment(1);
 }
 
 /// Sets the number of failing webhooks.

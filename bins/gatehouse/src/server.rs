@@ -33,6 +33,7 @@ use crate::{
         deliveries::{Deliveries, Webhooks},
         log_streams::LogStreamWorker,
         sealer::SealWorker,
+        signals::SignalWorker,
         statistics,
     },
 };
@@ -169,6 +170,7 @@ struct BackgroundWork {
     deliveries: Arc<Deliveries>,
     delivering: JoinHandle<()>,
     streams: Option<(Arc<LogStreamWorker>, JoinHandle<()>)>,
+    signals: Option<(Arc<SignalWorker>, JoinHandle<()>)>,
     /// The worker for SSO connections, and the one for statistics.
     caring: Option<JoinHandle<()>>,
     role: Role,
@@ -195,6 +197,13 @@ impl BackgroundWork {
         } else {
             None
         };
+        let signals = if role.works() {
+            let worker = Arc::new(SignalWorker::new(own()?, Arc::clone(&chores.env), site.clone()));
+            let at_work = Arc::clone(&worker);
+            Some((worker, tokio::spawn(async move { at_work.run().await })))
+        } else {
+            None
+        };
         let caring = if role.works() {
             let store = own()?;
             let caretaker = SamlWorker::new(Arc::clone(&store), Arc::clone(&chores.env), site.clone());
@@ -204,7 +213,7 @@ impl BackgroundWork {
         } else {
             None
         };
-        Ok(Self { sealer, deliveries, delivering, streams, caring, role })
+        Ok(Self { sealer, deliveries, delivering, streams, signals, caring, role })
     }
 
     /// Stops the workers and completes running deliveries and sealing.
@@ -216,14 +225,19 @@ impl BackgroundWork {
         if let Some((worker, _)) = &self.streams {
             worker.finish();
         }
+        if let Some((worker, _)) = &self.signals {
+            worker.finish();
+        }
         if self.role.works() {
             self.deliveries.finish();
             let _ended = self.delivering.await;
         } else {
             self.delivering.abort();
         }
-        if let Some((_, sending)) = self.streams {
-            let _ended = sending.await;
+        for sending in [self.streams.map(|(_, sending)| sending), self.signals.map(|(_, sending)| sending)] {
+            if let Some(sending) = sending {
+                let _ended = sending.await;
+            }
         }
         if let Some((sealer, sealing)) = self.sealer {
             sealing.abort();

@@ -19,7 +19,7 @@ pub struct EventGroup<'c> {
 const PREFIX: &str = "ACCOUNT_";
 
 /// Display names of groups whose name differs from their code.
-const NAMES: [(&str, &str); 22] = [
+const NAMES: [(&str, &str); 23] = [
     ("ATTESTATION_POLICY", "Authenticators"),
     ("AUDIT", "Audit log"),
     ("DOMAIN", "Domains"),
@@ -36,6 +36,7 @@ const NAMES: [(&str, &str); 22] = [
     ("SAML", "Single sign-on"),
     ("SCIM_TOKEN", "SCIM tokens"),
     ("SESSION", "Sessions"),
+    ("SIGNAL", "Shared signals"),
     ("SIGN_IN", "Sign-ins"),
     ("SSO_ACCOUNTS", "Accounts of SSO connections"),
     ("STEPUP", "Step-up"),

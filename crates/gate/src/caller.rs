@@ -1,8 +1,9 @@
-//! Authenticated callers, for the three kinds of credential.
+//! Authenticated callers, for the four kinds of credential.
 
 use std::sync::Arc;
 
 use sessions::Session;
+use signals::Receiver;
 use store::Holder;
 use tokens::{Pat, ScimToken};
 
@@ -15,6 +16,8 @@ pub enum Caller {
     Session(Arc<Signed>),
     /// A program with a user's personal access token.
     Pat(Arc<PatCaller>),
+    /// A receiver of shared signals with its token.
+    Receiver(Arc<Receiver>),
 }
 
 /// A user with a session.

@@ -27,6 +27,15 @@ pub fn complete_document(document: &mut Value) {
             }),
         ),
         (
+            "/components/securitySchemes/receiverToken",
+            json!({
+                "type": "http",
+                "scheme": "bearer",
+                "bearerFormat": "ssf_…",
+                "description": "Access token of a receiver of shared signals.",
+            }),
+        ),
+        (
             "/components/securitySchemes/sessionCookie",
             json!({
                 "type": "apiKey",

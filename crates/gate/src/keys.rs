@@ -35,6 +35,7 @@ struct Current {
     totp: SealingKeys,
     saml: SealingKeys,
     log_streams: SealingKeys,
+    signals: SealingKeys,
     domains: SigningKeys,
     setups: SetupKeys,
     cookies: CookieKeys,
@@ -188,7 +189,29 @@ impl SealSecret for LogStreamKeys {
     }
 }
 
+/// The current keys that seal private keys and headers of shared signals.
+pub struct SignalKeys(Arc<Current>);
+
+impl signals::SealSecret for SignalKeys {
+    fn seal(&self, place: &str, secret: &Secret<Vec<u8>>) -> Result<String, signals::KeyError> {
+        let sealed = self.0.signals.seal(&SystemEnv::default(), place.as_bytes(), secret.expose());
+        let sealed = sealed.ok_or(signals::KeyError("encrypted: there is no master key"))?;
+        Ok(BASE64URL_NOPAD.encode(&sealed))
+    }
+
+    fn open(&self, place: &str, sealed: &str) -> Result<Secret<Vec<u8>>, signals::KeyError> {
+        let bytes = BASE64URL_NOPAD.decode(sealed.as_bytes()).ok();
+        let opened = bytes.and_then(|bytes| self.0.signals.open(place.as_bytes(), &bytes));
+        opened.ok_or(signals::KeyError("decrypted: the master key that encrypted it is missing"))
+    }
+}
+
 impl Keys {
+    /// Returns the keys that seal private keys and headers of shared signals.
+    pub fn signals(&self) -> SignalKeys {
+        SignalKeys(self.current())
+    }
+
     /// Returns the keys that seal secrets of log streams.
     pub fn log_streams(&self) -> LogStreamKeys {
         LogStreamKeys(self.current())
@@ -359,6 +382,7 @@ impl Current {
             totp: SealingKeys::derive(masters, "totp"),
             saml: SealingKeys::derive(masters, "saml"),
             log_streams: SealingKeys::derive(masters, "log stream"),
+            signals: SealingKeys::derive(masters, "shared signals"),
             domains: SigningKeys::derive(masters, "domain"),
             setups: SetupKeys::derive(masters),
             cookies: CookieKeys::new(auth),

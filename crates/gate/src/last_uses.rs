@@ -32,6 +32,7 @@ impl LastUses {
             Caller::Scim(token) => (CredentialType::ScimToken, token.id.as_str()),
             Caller::Session(signed) => (CredentialType::Session, signed.session.id.as_str()),
             Caller::Pat(by) => (CredentialType::Pat, by.pat.id.as_str()),
+            Caller::Receiver(receiver) => (CredentialType::Receiver, receiver.id.as_str()),
         };
         let minute = now.unix_millis().div_euclid(MINUTE);
         let same = |noted: &PendingUse| {

@@ -6,6 +6,7 @@ use credentials::SignInPolicy;
 use directory::{HeldRoles, Permission as Right};
 use kernel::UserId;
 use sessions::Standing;
+use signals::Receiver;
 use store::Holder;
 use tokens::{ScimToken, Scope};
 
@@ -69,7 +70,7 @@ impl Person {
 fn any_session(caller: Caller) -> Result<Arc<Signed>, Problem> {
     match caller {
         Caller::Session(signed) => Ok(signed),
-        Caller::Scim(_) | Caller::Pat(_) => Err(Problem::credential_kind()),
+        Caller::Scim(_) | Caller::Pat(_) | Caller::Receiver(_) => Err(Problem::credential_kind()),
     }
 }
 
@@ -139,7 +140,14 @@ macro_rules! permission {
 fn provider(caller: Caller) -> Result<Arc<ScimToken>, Problem> {
     match caller {
         Caller::Scim(token) => Ok(token),
-        Caller::Session(_) | Caller::Pat(_) => Err(Problem::credential_kind()),
+        Caller::Session(_) | Caller::Pat(_) | Caller::Receiver(_) => Err(Problem::credential_kind()),
+    }
+}
+
+fn receiver(caller: Caller) -> Result<Arc<Receiver>, Problem> {
+    match caller {
+        Caller::Receiver(receiver) => Ok(receiver),
+        Caller::Session(_) | Caller::Pat(_) | Caller::Scim(_) => Err(Problem::credential_kind()),
     }
 }
 
@@ -150,6 +158,10 @@ permission!(
 permission!(
     /// Changing the tenant's users as an identity provider.
     write ScimWrite => Arc<ScimToken>, provider
+);
+permission!(
+    /// Managing and reading the own stream as a receiver of shared signals.
+    write ReceiveSignals => Arc<Receiver>, receiver
 );
 permission!(
     /// Finishing a sign-in: enrolling or verifying a factor, signing out. The session may still require a factor.
@@ -245,6 +257,14 @@ permission!(
     write ManageLogStreams => Person, |caller| {
         let person = person(caller, Scope::AdminTenant)?;
         with_right(person, Right::ManageWebhooks).and_then(|person| with_right(person, Right::ReadAudit))
+    }
+);
+
+permission!(
+    /// `manage:webhooks` and `read:users`, with a session or a token: shared signals name users by their email addresses.
+    write ManageSignals => Person, |caller| {
+        let person = person(caller, Scope::AdminTenant)?;
+        with_right(person, Right::ManageWebhooks).and_then(|person| with_right(person, Right::ReadUsers))
     }
 );
 

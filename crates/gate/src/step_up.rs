@@ -219,7 +219,7 @@ fn read_token(request: &HttpRequest, purpose: &Purpose) -> PresentedToken {
     let signed = match caller {
         Caller::Session(signed) => signed,
         Caller::Pat(by) if by.pat.scopes.contains(&Scope::AdminTenant) => return PresentedToken::ByPat,
-        Caller::Pat(_) | Caller::Scim(_) => return PresentedToken::Missing,
+        Caller::Pat(_) | Caller::Scim(_) | Caller::Receiver(_) => return PresentedToken::Missing,
     };
     let checked = match presented(request.headers()) {
         None => return PresentedToken::Missing,

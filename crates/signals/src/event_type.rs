@@ -96,6 +96,24 @@ impl EventType {
         }
     }
 
+    /// Returns the display name.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::SessionRevoked => "Sessions revoked",
+            Self::CredentialChange => "Password or second factor changed",
+            Self::AssuranceLevelChange => "Second factor verified",
+            Self::AccountDisabled => "Account disabled",
+            Self::AccountEnabled => "Account enabled",
+            Self::AccountPurged => "Account deleted",
+            Self::IdentifierChanged => "Email address changed",
+            Self::ScimCreated => "User or group created",
+            Self::ScimPatched => "User or group changed",
+            Self::ScimDeleted => "User or group deleted",
+            Self::ScimActivated => "User activated",
+            Self::ScimDeactivated => "User deactivated",
+        }
+    }
+
     /// Returns the event type with this URI.
     pub fn from_uri(uri: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|one| one.uri() == uri)

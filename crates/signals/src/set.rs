@@ -39,6 +39,8 @@ pub struct SourceEvent {
     pub email: Option<String>,
     /// Email address of the account before the event, if the event changed or deleted it.
     pub former_email: Option<String>,
+    /// Email address of the account after an event that changed it.
+    pub new_email: Option<String>,
 }
 
 /// An event about a stream itself.
@@ -66,8 +68,8 @@ impl ControlEvent {
 }
 
 impl SourceEvent {
-    /// Returns the claims of the token. `None` if there is nothing to say: the email address of an account did not
-    /// change.
+    /// Returns the claims of the token. `None` if there is nothing to say, because the email address of the account did
+    /// not change.
     pub fn claims(&self, envelope: &Envelope<'_>) -> Option<Value> {
         let data: Value = serde_json::from_str(&self.data).unwrap_or_default();
         let subject = self.subject_of(envelope, &data)?;
@@ -91,7 +93,7 @@ impl SourceEvent {
         let user = self.user()?;
         if self.event_type == EventType::IdentifierChanged {
             // RISC 1.0, section 2.5: the subject is the former identifier.
-            let former = self.former_email.as_ref().filter(|former| self.email.as_ref() != Some(former))?;
+            let former = self.former_email.as_ref()?;
             return Some(json!({ "format": "email", "email": former }));
         }
         let email = self.former_email.as_ref().or(self.email.as_ref());
@@ -130,7 +132,7 @@ impl SourceEvent {
                 }
                 self.caep(level)
             }
-            EventType::IdentifierChanged => match &self.email {
+            EventType::IdentifierChanged => match &self.new_email {
                 Some(email) => json!({ "new-value": email }),
                 None => json!({}),
             },

@@ -19,7 +19,7 @@ use crate::{
     error::store_error,
     scim_core::users::rows::{self, EmailRow, SignInNameRow, UserUpdate},
     stepup::grant_row::{self, GrantRow},
-    webhooks::{self, FanOut, PendingRow, WokenSubscriptions},
+    webhooks::{self, FanOut, FannedOut, PendingRow, Woken},
 };
 
 /// The connection and state of a unit of work.
@@ -35,8 +35,8 @@ pub(crate) struct Db {
     pending: Vec<Row>,
     /// The number of audit entries, which must be sealed.
     pub(crate) entries: usize,
-    /// The subscriptions to notify after the commit.
-    pub(crate) woken: WokenSubscriptions,
+    /// What to notify after the commit.
+    pub(crate) woken: Woken,
 }
 
 /// A row that is written with the next flush.
@@ -83,7 +83,7 @@ impl Db {
             failed: false,
             pending: Vec::new(),
             entries: 0,
-            woken: WokenSubscriptions::default(),
+            woken: Woken::default(),
         }
     }
 
@@ -133,6 +133,11 @@ impl Db {
     /// Notifies a subscription after the commit that it has work or has changed.
     pub(crate) fn wake_subscription(&mut self, id: SubscriptionId, has_changed: bool) {
         self.woken.add(id, has_changed);
+    }
+
+    /// Wakes the worker that pushes shared signals after the commit.
+    pub(crate) fn wake_pushes(&mut self) {
+        self.woken.add_signals();
     }
 
     /// Queues a row for the next flush. Rows of the audit log and deliveries require no audit entry; all others do.
@@ -190,7 +195,7 @@ impl Db {
                 };
                 let (written, read) = join(write_together(conn, &rows), read).await;
                 let result = written.and_then(|delivered| read.map(|()| delivered));
-                self.woken.record_delivered(&pg.note(result).map_err(store_error)?)?;
+                self.woken.record(&pg.note(result).map_err(store_error)?)?;
             }
             Conn::Sqlite(conn) => {
                 let mut delivered = Vec::new();
@@ -200,8 +205,8 @@ impl Db {
                         Row::SignInName(row) => rows::insert_sign_in_name!(row, conn),
                         Row::User(update) => rows::update_user!(update, conn),
                         Row::Entry(row) => entry_row::insert_entry!(&**row, conn),
-                        Row::FanOut(row) => row.on_sqlite(conn).await.map(|more| {
-                            delivered.extend(more);
+                        Row::FanOut(row) => row.on_sqlite(conn).await.map(|one| {
+                            delivered.push(one);
                             0
                         }),
                         Row::Grant(row) => grant_row::insert_grant!(row, conn),
@@ -209,7 +214,7 @@ impl Db {
                     }
                     .map_err(store_error)?;
                 }
-                self.woken.record_delivered(&delivered)?;
+                self.woken.record(&delivered)?;
             }
         }
         Ok(())
@@ -250,7 +255,7 @@ impl Db {
 }
 
 /// Pipelines the inserts of all rows. Returns the subscriptions that received a delivery.
-async fn write_together(conn: &AsyncPgConnection, rows: &[Row]) -> QueryResult<Vec<String>> {
+async fn write_together(conn: &AsyncPgConnection, rows: &[Row]) -> QueryResult<Vec<FannedOut>> {
     let inserts = rows.iter().map(async |row| {
         let mut conn = conn;
         if let Row::FanOut(row) = row {
@@ -265,9 +270,9 @@ async fn write_together(conn: &AsyncPgConnection, rows: &[Row]) -> QueryResult<V
             Row::Grant(row) => grant_row::insert_grant!(row, &mut conn),
             Row::Delivery(row) => webhooks::insert_delivery!(&**row, &mut conn),
         }
-        .map(|_| Vec::new())
+        .map(|_| FannedOut::default())
     });
-    Ok(futures_util::future::try_join_all(inserts).await?.into_iter().flatten().collect())
+    futures_util::future::try_join_all(inserts).await
 }
 
 /// States why a change needs no audit entry.

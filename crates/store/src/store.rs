@@ -2,9 +2,12 @@
 
 use std::{collections::BTreeSet, path::PathBuf, str::FromStr, time::Duration};
 
+use std::sync::Arc;
+
 use ::webhooks::Wakeups;
 use audit::{Audited, EntryKeys, Filter};
 use kernel::{Ctx, StoreError, StoreResult, TenantId};
+use tokio::sync::Notify;
 
 use crate::{
     Across, CredentialKey, Export, ExportOutcome, Failure, PoolMetrics, TenantTurn, Tx,
@@ -111,8 +114,17 @@ impl Store {
     /// Returns the wakeups for subscriptions with new work, committed through this store or a handle made from it.
     pub fn wakeups(&self) -> &Wakeups {
         match &self.0 {
-            Backend::Postgres(postgres) => &postgres.wakeups,
-            Backend::Sqlite(sqlite) => &sqlite.writer.wakeups,
+            Backend::Postgres(postgres) => &postgres.listeners.wakeups,
+            Backend::Sqlite(sqlite) => &sqlite.writer.listeners.wakeups,
+        }
+    }
+
+    /// Returns what is notified of events for streams of shared signals, committed through this store or a handle made from
+    /// it.
+    pub fn signals_queued(&self) -> &Arc<Notify> {
+        match &self.0 {
+            Backend::Postgres(postgres) => &postgres.listeners.signals,
+            Backend::Sqlite(sqlite) => &sqlite.writer.listeners.signals,
         }
     }
 

@@ -9,6 +9,7 @@ use crate::{
     authentication::reread::{CredentialKey, CredentialReread},
     conn::Conn,
     db::Db,
+    signals::ChangedEmail,
 };
 
 /// A unit of work. It belongs to one tenant, cannot access any other, and implements the storage trait of every area.
@@ -24,6 +25,8 @@ pub struct Tx {
     pub(crate) until: Option<Instant>,
     /// Keys for the MACs of audit entries.
     pub(crate) entry_keys: EntryKeys,
+    /// Email addresses that the unit of work has changed or deleted.
+    pub(crate) changed_emails: Vec<ChangedEmail>,
 }
 
 impl Tx {
@@ -53,6 +56,7 @@ impl Tx {
             locked_user: None,
             until: None,
             entry_keys,
+            changed_emails: Vec::new(),
         }
     }
 

@@ -15,6 +15,7 @@ pub(crate) mod saml;
 mod scim;
 pub(crate) mod settings;
 pub(crate) mod site;
+pub(crate) mod ssf;
 pub(crate) mod sso;
 pub(crate) mod webhook_keys;
 
@@ -47,6 +48,7 @@ pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
         .configure(people::routes)
         .configure(settings::routes)
         .configure(webhook_keys::routes)
+        .configure(ssf::routes)
         .configure(scim::routes);
 }
 

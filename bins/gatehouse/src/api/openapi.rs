@@ -38,6 +38,7 @@ pub(crate) mod values;
         (name = "Removals", description = "Removals of users that SCIM tokens wait to make, and their limit."),
         (name = "Webhooks", description = "Webhooks and their deliveries, for administrators."),
         (name = "Log streams", description = "Streams of the audit log to SIEM systems, for administrators."),
+        (name = "Shared signals", description = "Security event tokens about accounts and sessions for other services (OpenID Shared Signals Framework 1.0)."),
         (name = "Audit log", description = "Audit log, for administrators."),
         (name = "SCIM", description = "SCIM 2.0 provisioning (RFC 7643, RFC 7644).")
     )

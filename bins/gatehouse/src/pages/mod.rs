@@ -25,6 +25,7 @@ mod sections;
 mod security;
 mod setup;
 mod sign_in;
+mod signals;
 mod sso;
 mod sso_refused;
 mod times;
@@ -58,7 +59,7 @@ pub(crate) const OPEN: [&str; 9] = [
     "/auth/login",
 ];
 /// Pages that require a session.
-pub(crate) const SIGNED_IN: [&str; 14] = [
+pub(crate) const SIGNED_IN: [&str; 15] = [
     scim::PATH,
     overview::PATH,
     people::PATH,
@@ -72,6 +73,7 @@ pub(crate) const SIGNED_IN: [&str; 14] = [
     sso::PATH,
     webhooks::PATH,
     log_streams::PATH,
+    signals::PATH,
     audit_log::PATH,
 ];
 
@@ -99,6 +101,7 @@ pub(crate) fn routes(config: &mut ServiceConfig) {
         .service(sso::sso)
         .service(webhooks::webhooks)
         .service(log_streams::log_stream_pages)
+        .service(signals::signal_pages)
         .service(audit_log::audit_log);
 }
 

@@ -7,6 +7,7 @@ import { changeEmbedded } from "./embedded.mjs";
 import { authenticator, code, launch, look, signOut, somebody } from "./eyes.mjs";
 import { keyboard } from "./keyboard.mjs";
 import { logStreams } from "./log-streams.mjs";
+import { signals } from "./signals.mjs";
 import { oidc } from "./oidc.mjs";
 import { passkeys } from "./passkeys.mjs";
 import { people } from "./people.mjs";
@@ -943,6 +944,10 @@ const walks = {
 
   "an administrator streams the audit log": async () => {
     await logStreams(await administrator(), see, by);
+  },
+
+  "an administrator permits a service to receive signals": async () => {
+    await signals(await administrator(), see, by);
   },
 
   "decide about the removals of a directory that removes too many users": async () => {

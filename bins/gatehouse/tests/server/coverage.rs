@@ -24,7 +24,7 @@ const UNAUDITED: [(&str, &str); 5] = [
 const CEREMONIES: [&str; 3] = ["verify_totp", "verify_passkey", "verify_step_up"];
 
 /// Operations that only read although they have a body.
-const READS: [&str; 12] = [
+const READS: [&str; 13] = [
     "preview_role_rule",
     "test_user_sign_in",
     "search_users",
@@ -37,13 +37,14 @@ const READS: [&str; 12] = [
     "attestation_policy_impact",
     "test_webhook",
     "test_log_stream",
+    "poll_ssf_stream",
 ];
 
 /// Reads, and is recorded at its start and its end.
 const EXPORT: &str = "export_audit_log";
 
 /// Credential kinds in the API description for which there are test callers.
-const KINDS: [&str; 3] = ["personalAccessToken", "scimToken", "sessionCookie"];
+const KINDS: [&str; 4] = ["personalAccessToken", "receiverToken", "scimToken", "sessionCookie"];
 
 /// Returns a well-formed token that was never issued.
 fn never_minted(tenant: &Tenant, kind: tokens::TokenKind) -> String {
@@ -82,6 +83,7 @@ fn without_a_valid_credential_every_guarded_operation_answers_401() {
             ("of another scheme", anybody.with("Authorization", &format!("Basic {}", tenant.token))),
             ("an unknown SCIM token", minted(tokens::TokenKind::Scim)),
             ("an unknown personal token", minted(tokens::TokenKind::Pat)),
+            ("an unknown token of a receiver", minted(tokens::TokenKind::Signals)),
             ("a ticket", minted(tokens::TokenKind::Ticket)),
             ("of another tenant", anybody.bearer(&elsewhere)),
             ("revoked", revoked.scim.clone()),
@@ -132,7 +134,8 @@ fn public_operations_ignore_credentials() {
             let expected = match operation.id.as_str() {
                 // The SSO connection does not exist, and the operations of POST need a form. Sessions are not bound.
                 "saml_metadata" | "saml_login" | "saml_logout" | "saml_slo_redirect" | "oidc_login"
-                | "oidc_callback" | "oidc_jwks" | "webhook_keys" | "bind_session" | "refresh_session" => 404,
+                | "oidc_callback" | "oidc_jwks" | "webhook_keys" | "ssf_configuration" | "ssf_jwks"
+                | "bind_session" | "refresh_session" => 404,
                 "saml_acs" | "saml_slo" | "oidc_backchannel_logout" => 415,
                 "sign_in_providers" => 200,
                 // This server has no mail.

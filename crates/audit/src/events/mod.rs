@@ -13,6 +13,7 @@ pub mod roles;
 pub mod saml;
 pub mod scim_tokens;
 pub mod sign_in;
+pub mod signals;
 pub mod step_up;
 pub mod tenants;
 pub mod users;
@@ -29,7 +30,7 @@ pub fn catalog() -> &'static Catalog {
 }
 
 fn all() -> Catalog {
-    Catalog::new()
+    let catalog = Catalog::new()
         .with::<tenants::TenantCreated>()
         .with::<tenants::TenantRenamed>()
         .with::<users::UserInvited>()
@@ -114,7 +115,13 @@ fn all() -> Catalog {
         .with::<audit_log::AuditRetentionChanged>()
         .with::<audit_log::AuditEntriesDropped>()
         .with::<audit_log::AuditAddressesErased>()
-        .with::<audit_log::AuditCheckpointPublished>()
+        .with::<audit_log::AuditCheckpointPublished>();
+    with_receivers(catalog)
+}
+
+/// Adds the events about receivers of events.
+fn with_receivers(catalog: Catalog) -> Catalog {
+    catalog
         .with::<webhooks::WebhookCreated>()
         .with::<webhooks::WebhookUpdated>()
         .with::<webhooks::WebhookDeleted>()
@@ -129,6 +136,16 @@ fn all() -> Catalog {
         .with::<log_streams::LogStreamDeleted>()
         .with::<log_streams::LogStreamResent>()
         .with::<log_streams::LogStreamFailing>()
+        .with::<signals::SignalReceiverCreated>()
+        .with::<signals::SignalReceiverUpdated>()
+        .with::<signals::SignalReceiverDeleted>()
+        .with::<signals::SignalReceiverTokenReplaced>()
+        .with::<signals::SignalStreamCreated>()
+        .with::<signals::SignalStreamUpdated>()
+        .with::<signals::SignalStreamDeleted>()
+        .with::<signals::SignalSubjectChanged>()
+        .with::<signals::SignalStreamVerified>()
+        .with::<signals::SignalKeyCreated>()
 }
 
 #[cfg(test)]

@@ -56,6 +56,9 @@ pub(crate) fn check_credential(
             }
             Ok(AuthenticatedCaller { caller: Caller::Scim(Arc::new(token)), network, policy: Ok(()) })
         }
+        Some(Credential::Receiver(receiver, network)) => {
+            Ok(AuthenticatedCaller { caller: Caller::Receiver(Arc::new(receiver)), network, policy: Ok(()) })
+        }
         Some(Credential::Pat(pat, holder)) => {
             if !pat.is_live(now) || holder.deleted {
                 tracing::info!(token = %pat.id, "revoked or expired token used");
@@ -129,6 +132,10 @@ pub(crate) fn identify(caller: &Caller) -> (Actor, DeniedCaller<'_>) {
             let id = token.id.as_str();
             (Actor::scim(id.to_owned()), DeniedCaller { surface: Surface::Api, id, admin: false })
         }
+        Caller::Receiver(receiver) => {
+            let id = receiver.id.as_str();
+            (Actor::system(id.to_owned()), DeniedCaller { surface: Surface::Api, id, admin: false })
+        }
         Caller::Session(signed) => {
             (Actor::user(&signed.holder.user), DeniedCaller::of(&signed.holder, Surface::Dashboard))
         }
@@ -161,6 +168,7 @@ impl Authority {
                 Caller::Session(signed) => CredentialKey::Session(signed.session.id.clone()),
                 Caller::Pat(by) => CredentialKey::Pat(by.pat.hash.clone()),
                 Caller::Scim(token) => CredentialKey::ScimToken(token.hash.clone()),
+                Caller::Receiver(receiver) => CredentialKey::Receiver(receiver.hash.clone()),
             },
             network: pass.network,
             was_admin: identify(&pass.caller).1.admin,
@@ -231,7 +239,7 @@ impl Authority {
 
 fn permissions_of(caller: &Caller) -> Permissions {
     match caller {
-        Caller::Scim(_) => Permissions::NONE,
+        Caller::Scim(_) | Caller::Receiver(_) => Permissions::NONE,
         Caller::Session(signed) => signed.holder.roles.permissions,
         Caller::Pat(by) => by.holder.roles.permissions,
     }

@@ -4,6 +4,7 @@ use std::{
     future::{Ready, ready},
     marker::PhantomData,
     net::IpAddr,
+    sync::Arc,
     time::Duration,
 };
 
@@ -12,6 +13,7 @@ use audit::Audited;
 use credentials::attempts;
 use kernel::{Ctx, Env, StoreError, StoreResult, TenantId};
 use store::{Across, Cost, Failure, Tx};
+use tokio::sync::Notify;
 
 use super::{
     authority::{Authority, WorkError},
@@ -110,6 +112,11 @@ impl<P: Permission> Access<P> {
     /// Returns the client's address, if known.
     pub fn address(&self) -> Option<IpAddr> {
         self.ctx.ip
+    }
+
+    /// Returns what is notified of queued shared signals, of all tenants.
+    pub fn signals_queued(&self) -> Arc<Notify> {
+        Arc::clone(self.gate.store.signals_queued())
     }
 
     /// Runs `work` after the response. A shutdown waits for it.

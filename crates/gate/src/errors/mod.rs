@@ -15,6 +15,7 @@ pub mod schema;
 mod scim_core;
 mod sessions;
 mod sign_in;
+mod signals;
 mod special;
 mod sso;
 mod stepup;

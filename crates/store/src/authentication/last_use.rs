@@ -11,7 +11,7 @@ use crate::{
     Tx,
     db::change_unaudited,
     prepared::Prepared,
-    schema::{personal_access_tokens as pats, scim_tokens, sessions},
+    schema::{personal_access_tokens as pats, scim_tokens, sessions, signal_receivers as receivers},
 };
 
 /// The type of a credential.
@@ -23,6 +23,8 @@ pub enum CredentialType {
     Pat,
     /// A SCIM token.
     ScimToken,
+    /// The token of a receiver of shared signals.
+    Receiver,
 }
 
 /// The last use of a credential.
@@ -61,6 +63,12 @@ impl Tx {
                     let is_newer = scim_tokens::last_used_at.is_null().or(scim_tokens::last_used_at.lt(at));
                     let row = scim_tokens::table.find((&tenant, id)).filter(is_newer);
                     let set = (scim_tokens::last_used_at.eq(at), scim_tokens::last_used_ip.eq(ip));
+                    change_unaudited!(self, Unaudited::LastUse, c => Prepared(diesel::update(row).set(set)).execute(c).await)?;
+                }
+                CredentialType::Receiver => {
+                    let is_newer = receivers::last_used_at.is_null().or(receivers::last_used_at.lt(at));
+                    let row = receivers::table.find((&tenant, id)).filter(is_newer);
+                    let set = (receivers::last_used_at.eq(at), receivers::last_used_ip.eq(ip));
                     change_unaudited!(self, Unaudited::LastUse, c => Prepared(diesel::update(row).set(set)).execute(c).await)?;
                 }
             }

@@ -6,6 +6,7 @@ use diesel::{QueryResult, dsl, prelude::*, sql_types::Bool};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use kernel::{StoreError, StoreResult, TenantId};
 use sessions::{Session, SessionId};
+use signals::Receiver;
 use tokens::{Pat, ScimToken, TokenHash};
 
 use super::holder::{Holder, HolderRow, POLICIES, PoliciesRow};
@@ -15,8 +16,12 @@ use crate::{
     json::JsonText,
     netpolicy::mark::NetworkMark,
     prepared::{Kept, Prepared},
-    schema::{personal_access_tokens as pats, scim_tokens, sessions as session_rows, tenants, users},
+    schema::{
+        personal_access_tokens as pats, scim_tokens, sessions as session_rows, signal_receivers as receivers,
+        tenants, users,
+    },
     sessions::row::SessionRow,
+    signals::receiver_row::ReceiverRow,
     sqlite_conn::SqliteConn,
     tokens::rows::{PatRow, ScimTokenRow, pat_limits},
 };
@@ -30,6 +35,8 @@ pub enum CredentialKey {
     Pat(TokenHash),
     /// A SCIM token, by its hash.
     ScimToken(TokenHash),
+    /// The token of a receiver of shared signals, by its hash.
+    Receiver(TokenHash),
 }
 
 /// A stored credential, revoked or not.
@@ -41,6 +48,8 @@ pub enum Credential {
     Pat(Pat, Holder),
     /// A SCIM token, and the network policy of its tenant.
     ScimToken(ScimToken, NetworkMark),
+    /// A receiver of shared signals, and the network policy of its tenant.
+    Receiver(Receiver, NetworkMark),
 }
 
 /// The row of a credential.
@@ -48,6 +57,7 @@ pub(crate) enum CredentialRow {
     Session(SessionRow, HolderRow, SessionHeldRow, PoliciesRow),
     Pat(PatRow, HolderRow, TokenHeldRow, PoliciesRow),
     ScimToken(ScimTokenRow, Option<JsonText>),
+    Receiver(ReceiverRow, Option<JsonText>),
 }
 
 impl TryFrom<CredentialRow> for Credential {
@@ -65,6 +75,9 @@ impl TryFrom<CredentialRow> for Credential {
             }
             CredentialRow::ScimToken(token, network) => {
                 Self::ScimToken(token.try_into()?, NetworkMark::of(network)?)
+            }
+            CredentialRow::Receiver(receiver, network) => {
+                Self::Receiver(receiver.try_into()?, NetworkMark::of(network)?)
             }
         })
     }
@@ -130,6 +143,14 @@ macro_rules! find_row {
                     .filter(scim_tokens::hash.eq(hash.as_bytes()));
                 let row = first!(query, (ScimTokenRow::as_select(), tenants::network_policy), $conn)?;
                 row.map(|(token, network)| CredentialRow::ScimToken(token, network))
+            }
+            CredentialKey::Receiver(hash) => {
+                let query = receivers::table
+                    .inner_join(tenants::table.on(tenants::id.eq(receivers::tenant_id)))
+                    .filter(receivers::tenant_id.eq($tenant.as_str()))
+                    .filter(receivers::hash.eq(hash.as_bytes()));
+                let row = first!(query, (ReceiverRow::as_select(), tenants::network_policy), $conn)?;
+                row.map(|(receiver, network)| CredentialRow::Receiver(receiver, network))
             }
         }
     };
@@ -222,8 +243,8 @@ impl CredentialReread {
 
     /// Reads the credential at the end of the transaction, and which of its rows the transaction changed.
     pub(crate) async fn at_end(&self, conn: &AsyncPgConnection) -> QueryResult<()> {
-        if let CredentialKey::ScimToken(_) = self.key {
-            // An identity provider changes neither policies nor what its token is checked against.
+        if let CredentialKey::ScimToken(_) | CredentialKey::Receiver(_) = self.key {
+            // Neither an identity provider nor a receiver changes policies or what its token is checked against.
             return self.on_postgres(conn).await;
         }
         let (row, own) = self.with_own_changes(conn).await?.unzip();
@@ -263,7 +284,7 @@ impl CredentialReread {
                     query.get_result(&mut conn).await.optional()?;
                 row.map(|(pat, holder, roles, of, own)| (CredentialRow::Pat(pat, holder, roles, of), own))
             }
-            CredentialKey::ScimToken(_) => None,
+            CredentialKey::ScimToken(_) | CredentialKey::Receiver(_) => None,
         })
     }
 

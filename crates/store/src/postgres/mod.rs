@@ -8,7 +8,6 @@ use std::{
     time::Duration,
 };
 
-use ::webhooks::Wakeups;
 use audit::{Audited, EntryKeys};
 use deadpool::managed::Timeouts;
 use diesel_async::{
@@ -43,6 +42,7 @@ use crate::{
     },
     shards::TenantNews,
     tx::finish,
+    webhooks::Listeners,
 };
 
 /// How long a unit of work waits for a connection.
@@ -60,7 +60,7 @@ pub(crate) struct Postgres {
     /// State shared by all runtimes.
     shared: Arc<SharedPools>,
     /// Notified of committed work.
-    pub(crate) wakeups: Wakeups,
+    pub(crate) listeners: Listeners,
     /// Keys for the MACs of audit entries.
     entry_keys: EntryKeys,
 }
@@ -92,14 +92,14 @@ impl Postgres {
     /// Creates a pool of at most `size` connections, which are opened on demand.
     pub(crate) fn new(url: &str, size: usize, entry_keys: EntryKeys) -> StoreResult<Self> {
         let target = PostgresTarget::parse(url).map_err(|problem| StoreError::Unavailable(problem.into()))?;
-        Self::with(target, size, Arc::default(), Wakeups::default(), entry_keys)
+        Self::with(target, size, Arc::default(), Listeners::default(), entry_keys)
     }
 
     fn with(
         target: PostgresTarget,
         size: usize,
         shared: Arc<SharedPools>,
-        wakeups: Wakeups,
+        listeners: Listeners,
         entry_keys: EntryKeys,
     ) -> StoreResult<Self> {
         let mut config = ManagerConfig::<AsyncPgConnection>::default();
@@ -124,13 +124,13 @@ impl Postgres {
         let scanners = Arc::new(Semaphore::new((size / 2).max(1)));
         let mine = RuntimePool { pool, waiting: Arc::default(), scanners };
         shared.pools.lock().unwrap_or_else(PoisonError::into_inner).push(mine.clone());
-        Ok(Self { target, size, mine, shared, wakeups, entry_keys })
+        Ok(Self { target, size, mine, shared, listeners, entry_keys })
     }
 
     /// Creates a pool for the calling runtime.
     pub(crate) fn for_this_runtime(&self) -> StoreResult<Self> {
         let (target, shared) = (self.target.clone(), Arc::clone(&self.shared));
-        Self::with(target, self.size, shared, self.wakeups.clone(), self.entry_keys.clone())
+        Self::with(target, self.size, shared, self.listeners.clone(), self.entry_keys.clone())
     }
 
     /// Opens a connection outside the pool.
@@ -252,7 +252,8 @@ impl Postgres {
 
     /// Starts a unit of work with a snapshot on a connection of its own, so a long read does not block the pool.
     pub(crate) async fn snapshot(&self, tenant: TenantId) -> StoreResult<Tx> {
-        let own = Self::with(self.target.clone(), 1, Arc::default(), Wakeups::default(), EntryKeys::none())?;
+        let own =
+            Self::with(self.target.clone(), 1, Arc::default(), Listeners::default(), EntryKeys::none())?;
         let mut object = own.get().await?;
         // The transaction is idle while the consumer processes a batch.
         let begin = format!(
@@ -291,7 +292,7 @@ impl Postgres {
                 let db = unit.holder().map(|tx| &mut tx.db)?;
                 let (woken, entries) = (std::mem::take(&mut db.woken), db.entries);
                 unit.commit().await?;
-                woken.notify(&self.wakeups, &ctx.tenant);
+                woken.notify(&self.listeners, &ctx.tenant);
                 if entries > 0 && self.shared.distributed.get() == Some(&true) {
                     self.shared.news.add(ctx.tenant.clone());
                     self.shared.unsent_news.add(ctx.tenant.clone());

@@ -7,12 +7,13 @@ mod directory;
 mod oidc;
 mod policies;
 mod saml_sp;
+mod shared_signals;
 mod streams;
 mod webhooks;
 
 pub(crate) use self::{
-    audit::*, authentication::*, credentials::*, directory::*, oidc::*, policies::*, saml_sp::*, streams::*,
-    webhooks::*,
+    audit::*, authentication::*, credentials::*, directory::*, oidc::*, policies::*, saml_sp::*,
+    shared_signals::*, streams::*, webhooks::*,
 };
 
 diesel::allow_tables_to_appear_in_same_query!(
@@ -67,6 +68,13 @@ diesel::allow_tables_to_appear_in_same_query!(
     dispatchers,
     log_streams,
     log_stream_states,
+    signal_receivers,
+    signal_streams,
+    signal_stream_states,
+    signal_routes,
+    signal_events,
+    signal_removed_subjects,
+    signal_keys,
     saml_providers,
     saml_provider_domains,
     verified_domains,

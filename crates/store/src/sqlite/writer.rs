@@ -17,7 +17,6 @@ use std::{
     time::Duration,
 };
 
-use ::webhooks::Wakeups;
 use audit::{Audited, EntryKeys};
 use diesel_async::SimpleAsyncConnection;
 use kernel::{Ctx, StoreError, StoreResult};
@@ -32,7 +31,7 @@ use crate::{
     limits::queue_status::QueueStatus,
     sqlite_conn::SqliteConn,
     tx::{Failure, finish},
-    webhooks::WokenSubscriptions,
+    webhooks::{Listeners, Woken},
 };
 
 /// Maximum number of units of work per commit, so that the first does not wait too long.
@@ -67,7 +66,7 @@ pub(crate) struct Writer {
     /// See [`Disk`].
     failing: Arc<AtomicBool>,
     /// Notified of committed work.
-    pub(crate) wakeups: Wakeups,
+    pub(crate) listeners: Listeners,
     /// Keys for the MACs of audit entries.
     entry_keys: EntryKeys,
 }
@@ -115,7 +114,7 @@ impl Writer {
             waiting: Arc::default(),
             path: path.to_owned(),
             failing,
-            wakeups: Wakeups::default(),
+            listeners: Listeners::default(),
             entry_keys,
         })
     }
@@ -158,7 +157,7 @@ impl Writer {
     ) -> Result<T, E> {
         let (answer, answered) = oneshot::channel::<Result<T, E>>();
         let place = self.waiting.join();
-        let (wakeups, entry_keys) = (self.wakeups.clone(), self.entry_keys.clone());
+        let (listeners, entry_keys) = (self.listeners.clone(), self.entry_keys.clone());
         let unit: WriteUnit = Box::new(move |conn| {
             drop(place);
             if answer.is_closed() {
@@ -168,7 +167,7 @@ impl Writer {
             let failed = result.is_err();
             let send_result = move |committed: Result<(), &StoreError>| {
                 if committed.is_ok() && result.is_ok() {
-                    woken.notify(&wakeups, &ctx.tenant);
+                    woken.notify(&listeners, &ctx.tenant);
                 }
                 let result = match committed {
                     Err(error) if result.is_ok() => Err(lost(error).into()),
@@ -238,10 +237,10 @@ fn savepoint<T, E: From<StoreError>>(
     credential: Option<CredentialKey>,
     entry_keys: EntryKeys,
     work: impl AsyncFnOnce(&Ctx, &mut Tx) -> Result<Audited<T>, E>,
-) -> (SqliteConn, StoreResult<()>, Result<T, E>, WokenSubscriptions) {
+) -> (SqliteConn, StoreResult<()>, Result<T, E>, Woken) {
     if let Err(error) = sql(&mut conn, "SAVEPOINT unit") {
         let failure = lost(&error).into();
-        return (conn, Err(error), Err(failure), WokenSubscriptions::default());
+        return (conn, Err(error), Err(failure), Woken::default());
     }
     let mut tx = Tx::writing(Conn::Sqlite(conn), ctx.tenant.clone(), credential, entry_keys);
     let done = catch_unwind(AssertUnwindSafe(|| at_once(finish(ctx, &mut tx, work))));

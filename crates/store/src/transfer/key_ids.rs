@@ -46,7 +46,7 @@ impl KeyIds {
         let (column, replace): (_, Replace) = match table.name.as_str() {
             "audit_entries" => ("mac_key", Self::here),
             "factors" => ("sealed", Self::sealed_hex),
-            "log_streams" => ("sealed", Self::sealed_base64url),
+            "log_streams" | "signal_keys" | "signal_streams" => ("sealed", Self::sealed_base64url),
             "oidc_providers" | "saml_providers" => ("document", Self::sealed_in_document),
             "webhook_subscriptions" => ("secrets", Self::webhook_secrets),
             _ => return Ok(()),

@@ -1,5 +1,7 @@
 //! Creates the deliveries of an audit entry, in the transaction of the change.
 
+use std::sync::Arc;
+
 use ::webhooks::{Key, SubscriptionId, Wakeups};
 use audit::Entry;
 use chrono::NaiveDateTime;
@@ -9,14 +11,16 @@ use diesel::{
     sql_types::{BigInt, Bool, Nullable, Text, Timestamp},
 };
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
-use futures_util::future::join;
+use futures_util::future::join3;
 use kernel::{StoreResult, TenantId};
+use tokio::sync::Notify;
 
 use super::delivery_row::event_of;
 use crate::{
     error::corrupt,
     prepared::Kept,
     schema::{audit_unsealed, pending_deliveries as rows, webhook_routes as routes},
+    signals::{ChangedEmail, SignalFanOut},
     sqlite_conn::SqliteConn,
 };
 
@@ -79,10 +83,12 @@ pub(crate) struct FanOut {
     about: String,
     /// Ordered subscriptions receive the events of a subject one after the other.
     subject: String,
+    signals: Option<SignalFanOut>,
 }
 
-impl From<&Entry> for FanOut {
-    fn from(entry: &Entry) -> Self {
+impl FanOut {
+    /// Creates the fan-out of an entry. The addresses are those that the unit of work has changed or deleted.
+    pub(crate) fn new(entry: &Entry, changed_emails: &[ChangedEmail]) -> Self {
         Self {
             tenant: entry.tenant.to_string(),
             entry: entry.id.to_string(),
@@ -90,11 +96,10 @@ impl From<&Entry> for FanOut {
             at: entry.timestamp.naive(),
             about: entry.event.resource_id.clone(),
             subject: entry.event.subject(),
+            signals: SignalFanOut::of(entry, changed_emails),
         }
     }
-}
 
-impl FanOut {
     /// Returns the ids of the event and of its first delivery, derived from the entry's id.
     fn ids(&self) -> (String, String) {
         let event = event_of(&self.entry);
@@ -102,42 +107,87 @@ impl FanOut {
         (event, delivery)
     }
 
-    /// Pipelines both statements. Returns the subscriptions that received a delivery.
-    pub(crate) async fn on_postgres(&self, conn: &AsyncPgConnection) -> QueryResult<Vec<String>> {
+    /// Pipelines the statements.
+    pub(crate) async fn on_postgres(&self, conn: &AsyncPgConnection) -> QueryResult<FannedOut> {
         let (event, delivery) = self.ids();
         let (mut one, mut other) = (conn, conn);
         let (unsealed, deliveries) = (insert_unsealed!(self), insert_deliveries!(self, &event, &delivery));
-        let (queued, delivered) = join(unsealed.execute(&mut one), deliveries.load(&mut other)).await;
-        queued.and(delivered)
+        let signals = async {
+            match &self.signals {
+                Some(signals) => signals.on_postgres(conn).await,
+                None => Ok(0),
+            }
+        };
+        let (queued, subscriptions, signals) =
+            join3(unsealed.execute(&mut one), deliveries.load(&mut other), signals).await;
+        queued?;
+        Ok(FannedOut { subscriptions: subscriptions?, has_signals: signals? > 0 })
     }
 
-    pub(crate) async fn on_sqlite(&self, conn: &mut SqliteConn) -> QueryResult<Vec<String>> {
+    pub(crate) async fn on_sqlite(&self, conn: &mut SqliteConn) -> QueryResult<FannedOut> {
         let (event, delivery) = self.ids();
         insert_unsealed!(self).execute(conn).await?;
-        insert_deliveries!(self, &event, &delivery).load(conn).await
+        let subscriptions = insert_deliveries!(self, &event, &delivery).load(conn).await?;
+        let signals = match &self.signals {
+            Some(signals) => signals.on_sqlite(conn).await?,
+            None => 0,
+        };
+        Ok(FannedOut { subscriptions, has_signals: signals > 0 })
     }
 }
 
-/// Subscriptions to notify after the commit, and whether they have changed.
+/// What an entry was fanned out to.
 #[derive(Default)]
-pub(crate) struct WokenSubscriptions(Vec<(SubscriptionId, bool)>);
+pub(crate) struct FannedOut {
+    /// Subscriptions that received a delivery.
+    pub(crate) subscriptions: Vec<String>,
+    /// Whether events for streams of shared signals were queued.
+    pub(crate) has_signals: bool,
+}
 
-impl WokenSubscriptions {
+/// What waits for commits.
+#[derive(Clone, Default)]
+pub(crate) struct Listeners {
+    pub(crate) wakeups: Wakeups,
+    /// The worker that pushes shared signals, and polls that wait.
+    pub(crate) signals: Arc<Notify>,
+}
+
+/// What to notify after the commit.
+#[derive(Default)]
+pub(crate) struct Woken {
+    /// Subscriptions, and whether they have changed.
+    subscriptions: Vec<(SubscriptionId, bool)>,
+    has_signals: bool,
+}
+
+impl Woken {
     pub(crate) fn add(&mut self, id: SubscriptionId, has_changed: bool) {
-        self.0.push((id, has_changed));
+        self.subscriptions.push((id, has_changed));
     }
 
-    pub(crate) fn record_delivered(&mut self, subscriptions: &[String]) -> StoreResult<()> {
-        for id in subscriptions {
-            let id = id.parse();
-            self.add(id.map_err(|error| corrupt("webhook_routes.subscription_id", error))?, false);
+    pub(crate) fn add_signals(&mut self) {
+        self.has_signals = true;
+    }
+
+    pub(crate) fn record(&mut self, fanned_out: &[FannedOut]) -> StoreResult<()> {
+        for one in fanned_out {
+            self.has_signals |= one.has_signals;
+            for id in &one.subscriptions {
+                let id = id.parse();
+                self.add(id.map_err(|error| corrupt("webhook_routes.subscription_id", error))?, false);
+            }
         }
         Ok(())
     }
 
-    pub(crate) fn notify(self, wakeups: &Wakeups, tenant: &TenantId) {
-        for (subscription, has_changed) in self.0 {
-            wakeups.notify(Key { tenant: tenant.clone(), subscription }, has_changed);
+    pub(crate) fn notify(self, listeners: &Listeners, tenant: &TenantId) {
+        for (subscription, has_changed) in self.subscriptions {
+            listeners.wakeups.notify(Key { tenant: tenant.clone(), subscription }, has_changed);
+        }
+        if self.has_signals {
+            listeners.signals.notify_waiters();
+            listeners.signals.notify_one();
         }
     }
 }

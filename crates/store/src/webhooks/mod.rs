@@ -23,8 +23,8 @@ use kernel::{Actor, Ctx, Env, StoreResult, TenantId};
 
 use crate::error::corrupt;
 
-pub(crate) use self::delivery_row::{PendingRow, insert_delivery};
-pub(crate) use self::fan_out::{FanOut, WokenSubscriptions};
+pub(crate) use self::delivery_row::{PendingRow, event_of, insert_delivery};
+pub(crate) use self::fan_out::{FanOut, FannedOut, Listeners, Woken};
 pub use self::{
     backlog::WebhookBacklog,
     deliveries::event_payload,

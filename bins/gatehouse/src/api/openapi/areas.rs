@@ -1,7 +1,7 @@
 //! The area of each operation, used as its tag.
 
 /// Path prefixes and their tags; the first match counts.
-const AREAS: [(&str, &str); 25] = [
+const AREAS: [(&str, &str); 28] = [
     ("/api/auth/step-up", "Step-up"),
     ("/api/auth", "Sign-in"),
     ("/api/developers", "Discovery"),
@@ -12,7 +12,9 @@ const AREAS: [(&str, &str); 25] = [
     ("/api/me", "Profile"),
     ("/api/oidc", "OpenID Connect"),
     ("/api/people", "People"),
+    ("/.well-known/ssf-configuration", "Shared signals"),
     ("/.well-known/webhooks", "Webhooks"),
+    ("/api/ssf", "Shared signals"),
     ("/api/saml", "SAML"),
     ("/api/scim", "SCIM"),
     ("/api/settings/audit-log", "Audit log"),
@@ -23,6 +25,7 @@ const AREAS: [(&str, &str); 25] = [
     ("/api/settings/role", "Roles"),
     ("/api/settings/saml-providers", "Single sign-on"),
     ("/api/settings/scim-tokens/{id}/removals", "Removals"),
+    ("/api/settings/signals", "Shared signals"),
     ("/api/settings/sso-connections", "Single sign-on"),
     ("/api/settings/users/{id}/saml-subjects", "Single sign-on"),
     ("/api/settings/webhooks", "Webhooks"),

@@ -15,7 +15,7 @@ struct Resource {
     unknown: &'static str,
 }
 
-const RESOURCES: [Resource; 14] = [
+const RESOURCES: [Resource; 15] = [
     Resource { path: "/api/me/factors/{id}", id: "fac_…", unknown: "You have no factor with this ID." },
     Resource { path: "/api/oidc/{providerId}", id: "oidc_…", unknown: "Unknown SSO connection." },
     Resource { path: "/api/saml/{providerId}", id: "sso_…", unknown: "Unknown SSO connection." },
@@ -43,6 +43,7 @@ const RESOURCES: [Resource; 14] = [
         unknown: "The tenant has no user with this ID.",
     },
     Resource { path: "/api/settings/log-streams/{id}", id: "lst_…", unknown: "Unknown log stream." },
+    Resource { path: "/api/settings/signals/receivers/{id}", id: "rcv_…", unknown: "Unknown receiver." },
     Resource { path: "/api/settings/webhooks/{id}", id: "whk_…", unknown: "Unknown webhook." },
 ];
 

@@ -14,6 +14,7 @@ mod roles;
 pub(crate) mod saml_providers;
 mod scim_tokens;
 mod sign_in_policy;
+pub(crate) mod signals;
 mod sso_accounts;
 mod tenant;
 mod users;
@@ -121,7 +122,7 @@ pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
     routes_to_receivers(config);
 }
 
-/// Adds the routes of webhooks and log streams.
+/// Adds the routes of webhooks, log streams and shared signals.
 fn routes_to_receivers(config: &mut ServiceConfig<'_>) {
     config
         .service(webhooks::list_webhooks)
@@ -143,5 +144,12 @@ fn routes_to_receivers(config: &mut ServiceConfig<'_>) {
         .service(log_streams::change_log_stream)
         .service(log_streams::delete_log_stream)
         .service(log_streams::connection_test::test_log_stream)
-        .service(log_streams::resend::resend_log_stream);
+        .service(log_streams::resend::resend_log_stream)
+        .service(signals::list_signal_receivers)
+        .service(signals::create_signal_receiver)
+        .service(signals::get_signal_receiver)
+        .service(signals::change_signal_receiver)
+        .service(signals::delete_signal_receiver)
+        .service(signals::token::replace_signal_token)
+        .service(signals::key::rotate_signal_key);
 }

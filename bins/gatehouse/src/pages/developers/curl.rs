@@ -30,6 +30,7 @@ pub(super) fn curls(
     let curl = |name: &str| {
         let (credential, header) = match name {
             "personalAccessToken" => ("Personal access token", Some("-H \"Authorization: Bearer $TOKEN\"")),
+            "receiverToken" => ("Token of a receiver", Some("-H \"Authorization: Bearer $RECEIVER_TOKEN\"")),
             "scimToken" => ("SCIM token", Some("-H \"Authorization: Bearer $SCIM_TOKEN\"")),
             "sessionCookie" => ("Session", Some("-b cookies.txt")),
             _ => ("No credential", None),

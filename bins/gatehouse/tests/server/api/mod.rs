@@ -5,3 +5,4 @@ pub(crate) mod oidc;
 pub(crate) mod saml;
 mod scim;
 mod settings;
+mod ssf;

@@ -112,7 +112,7 @@ pub(crate) fn body(operation: &Operation) -> Option<Value> {
     }
 }
 
-/// Returns a body that the operation about roles, removals, bound sessions or log streams accepts.
+/// Returns a body that the operation about roles, removals, bound sessions, log streams or signals accepts.
 fn body_of_settings(operation: &str) -> Value {
     match operation {
         "put_removal_limit" => json!({ "enabled": true, "percent": 30, "users": 20 }),
@@ -121,6 +121,18 @@ fn body_of_settings(operation: &str) -> Value {
         "create_log_stream" => json!({ "name": "test", "type": "HTTPS", "url": "http://127.0.0.1:9/" }),
         "change_log_stream" => json!({ "name": "other stream" }),
         "resend_log_stream" => json!({ "from": 0 }),
+        "create_signal_receiver" => json!({ "name": "Payroll", "audience": "https://payroll.example/" }),
+        "change_signal_receiver" => json!({ "name": "Wages" }),
+        "replace_signal_token" | "rotate_signal_key" | "create_ssf_stream" | "verify_ssf_stream" => json!({}),
+        "update_ssf_stream" => json!({ "description": "Sessions" }),
+        "replace_ssf_stream" => {
+            json!({ "description": "Sessions", "delivery": { "method": "urn:ietf:rfc:8936" } })
+        }
+        "set_ssf_status" => json!({ "status": "paused" }),
+        "add_ssf_subject" | "remove_ssf_subject" => {
+            json!({ "subject": { "format": "email", "email": "nobody@example.com" } })
+        }
+        "poll_ssf_stream" => json!({ "returnImmediately": true }),
         "create_role" | "put_role" => json!({ "name": "Help desk", "permissions": ["support:users"] }),
         "create_role_rule" | "put_role_rule" => json!({ "role": "AUDITOR", "groupId": NO_GROUP }),
         "preview_role_rule" => json!({ "rule": { "role": "AUDITOR", "groupId": NO_GROUP } }),

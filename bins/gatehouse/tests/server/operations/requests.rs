@@ -12,7 +12,7 @@ const NOBODY: &str = "usr_06gzkadrwwt5d9z93ens6801xc";
 pub(crate) fn request(operation: &Operation, ids: &[String]) -> (String, Option<Value>) {
     let mut path = operation.path.clone();
     for (names, id) in [
-        &["{id}", "{domain}", "{providerId}"][..],
+        &["{id}", "{domain}", "{providerId}", "{streamId}", "{tenantId}"][..],
         &["{sid}", "{tokenId}", "{deliveryId}", "{tryId}", "{ssoId}"],
     ]
     .iter()
@@ -30,6 +30,14 @@ pub(crate) fn request(operation: &Operation, ids: &[String]) -> (String, Option<
         path.push_str("?purpose=PAYROLL_SEAL");
     }
     let mut body = body(operation);
+    // Requests about streams of signals name the stream in the body or in the query.
+    if let Some(stream) = ids.first().filter(|_| path.starts_with("/api/ssf/") && !path.contains("/poll/")) {
+        match &mut body {
+            Some(body) if operation.id != "create_ssf_stream" => body["stream_id"] = json!(stream),
+            None => path.push_str(&format!("?stream_id={stream}")),
+            Some(_) => {}
+        }
+    }
     // Rules are for an existing group.
     if let (Some(body), Some(group)) = (&mut body, ids.iter().find(|id| id.starts_with("grp_"))) {
         for place in ["/groupId", "/rule/groupId"] {

@@ -1,5 +1,7 @@
 //! A tenant with every kind of credential and a resource for each path.
 
+use std::cell::OnceCell;
+
 use directory::Role;
 use serde_json::{Value, json};
 use tokens::removals::{HeldRemoval, RemovalKind, RemovalState, RemovalStore};
@@ -23,6 +25,8 @@ pub(crate) struct World<'s> {
     pub(crate) admin: Browser,
     pub(crate) pat: Caller,
     factor: String,
+    /// A receiver of signals.
+    receiver: OnceCell<Caller>,
 }
 
 impl<'s> World<'s> {
@@ -37,7 +41,7 @@ impl<'s> World<'s> {
         let proved = server.proved(&admin, "PAT_MINT_ADMIN");
         let made = proved.post("/api/me/tokens", &json!({ "name": "all", "scopes": scopes })).json();
         let pat = server.anonymous().bearer(made["token"].as_str().unwrap());
-        Self { server, tenant, admin, pat, factor }
+        Self { server, tenant, admin, pat, factor, receiver: OnceCell::new() }
     }
 
     pub(crate) fn call(&self, kind: &str, operation: &Operation, ids: &[String]) -> Answer {
@@ -55,6 +59,11 @@ impl<'s> World<'s> {
             }
             "personalAccessToken" => call(&self.pat, operation, ids),
             "scimToken" => call(&self.tenant.scim, operation, ids),
+            // A receiver has at most one stream.
+            "receiverToken" if operation.id == "create_ssf_stream" => {
+                call(&self.new_receiver().1, operation, ids)
+            }
+            "receiverToken" => call(self.receiver(), operation, ids),
             other => panic!("{other} has no caller: add one here"),
         }
     }
@@ -76,6 +85,28 @@ impl<'s> World<'s> {
         let first = || self.admin.get("/api/settings/audit-log?order=sequence&limit=1").json();
         eventually(|| first()["entries"][0]["id"].is_string());
         first()["entries"][0]["id"].as_str().unwrap().to_owned()
+    }
+
+    /// Returns a receiver of signals.
+    fn receiver(&self) -> &Caller {
+        self.receiver.get_or_init(|| self.new_receiver().1)
+    }
+
+    /// Creates a receiver of signals, and returns its ID.
+    fn new_receiver(&self) -> (String, Caller) {
+        let new = json!({ "name": "Payroll", "audience": "https://payroll.example/" }).to_string();
+        let path = "/api/settings/signals/receivers";
+        let made = self.pat.send("POST", path, Some("application/json"), &new).json();
+        let caller = self.server.anonymous().bearer(made["token"].as_str().unwrap());
+        (made["id"].as_str().unwrap().to_owned(), caller)
+    }
+
+    /// Returns the ID of the receiver's stream.
+    fn signal_stream(&self) -> String {
+        let (receiver, path) = (self.receiver(), "/api/ssf/stream");
+        let made = receiver.send("POST", path, Some("application/json"), "{}");
+        let stream = if made.status == 201 { made.json() } else { receiver.get(path).json()[0].clone() };
+        stream["stream_id"].as_str().unwrap().to_owned()
     }
 
     /// Creates a log stream whose receiver does not exist.
@@ -277,6 +308,10 @@ impl<'s> World<'s> {
             of_stream if of_stream.starts_with("/api/settings/log-streams/{id}") => {
                 Some(vec![self.log_stream()])
             }
+            of_receiver if of_receiver.starts_with("/api/settings/signals/receivers/{id}") => {
+                Some(vec![self.new_receiver().0])
+            }
+            of_signals if of_signals.starts_with("/api/ssf/") => Some(vec![self.signal_stream()]),
             of_webhook if of_webhook.starts_with("/api/settings/webhooks/{id}") => Some(vec![self.webhook()]),
             sso if sso.starts_with("/api/settings/saml-providers/{id}")
                 || sso.starts_with("/api/settings/sso-connections/{id}")

@@ -22,6 +22,7 @@ use crate::{
     error::corrupt,
     prepared::{Kept, Prepared},
     schema::{group_members, groups, sign_in_names, user_emails, users},
+    signals::ChangedEmail,
 };
 
 pub(crate) mod refold;
@@ -86,6 +87,11 @@ impl Tx {
             self.db.later(Row::Email(row))?;
         }
         Ok(())
+    }
+
+    fn note_changed_email(&mut self, before: &User, after: Option<&User>) {
+        let (user, new) = (before.id.to_string(), after.and_then(sign_in_email_key));
+        self.changed_emails.push(ChangedEmail { user, former: sign_in_email_key(before), new });
     }
 
     async fn unindex_emails(&mut self, user: &UserId) -> StoreResult<()> {
@@ -208,6 +214,7 @@ impl UserStore for Tx {
             return Err(StoreError::Aborted("the tenant has no user with this ID"));
         }
         if sign_in_email_key(before) != sign_in_email_key(after) {
+            self.note_changed_email(before, Some(after));
             self.unindex_sign_in_name(before).await?;
             self.index_sign_in_name(after)?;
             if let (Some(old), Some(new)) = (sign_in_email_key(before), sign_in_email_key(after)) {
@@ -226,6 +233,7 @@ impl UserStore for Tx {
     }
 
     async fn delete_user(&mut self, user: &User, at: Timestamp) -> StoreResult<()> {
+        self.note_changed_email(user, None);
         let row =
             users::table.find((self.tenant.as_str(), user.id.as_str())).filter(users::deleted_at.is_null());
         self.locked_user = None;

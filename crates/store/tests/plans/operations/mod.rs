@@ -7,6 +7,7 @@ mod removals;
 mod roles;
 mod saml;
 mod sign_in;
+mod signals;
 mod webhooks;
 
 use std::{sync::Arc, time::Duration};
@@ -44,7 +45,8 @@ pub(crate) async fn run_all(store: &Store) {
         Ok::<_, StoreError>(Audited::new((token, raw), Event::new("test", &UserDeactivated {})))
     };
     let (token, raw) = Box::pin(store.write(ctx.clone(), everything)).await.unwrap();
-    log_streams::run(store, ctx).await;
+    log_streams::run(store, ctx.clone()).await;
+    signals::run(store, ctx).await;
     let text = || Some("user".to_owned());
     for filter in [
         Filter::default(),

@@ -1,0 +1,31 @@
+//! `/api/ssf`: the transmitter of shared signals (OpenID Shared Signals Framework 1.0).
+
+mod issuer;
+mod managing;
+mod poll;
+mod status;
+mod stream;
+mod subjects;
+mod transmitter;
+mod verification;
+
+use utoipa_actix_web::service_config::ServiceConfig;
+
+pub(crate) use self::issuer::{configuration_url, issuer};
+
+pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
+    config
+        .service(transmitter::ssf_configuration)
+        .service(transmitter::ssf_jwks)
+        .service(stream::create_ssf_stream)
+        .service(stream::get_ssf_stream)
+        .service(stream::update_ssf_stream)
+        .service(stream::replace_ssf_stream)
+        .service(stream::delete_ssf_stream)
+        .service(status::get_ssf_status)
+        .service(status::set_ssf_status)
+        .service(subjects::add_ssf_subject)
+        .service(subjects::remove_ssf_subject)
+        .service(verification::verify_ssf_stream)
+        .service(poll::poll_ssf_stream);
+}
