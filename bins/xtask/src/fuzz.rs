@@ -8,7 +8,7 @@ const COVERAGE: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-l
     -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1 -Cdebug-assertions";
 
 /// The fuzz targets, as listed in the `fuzz/Cargo.toml` of the crates.
-pub(crate) const TARGETS: [&str; 14] = [
+pub(crate) const TARGETS: [&str; 16] = [
     "filter",
     "path",
     "patch",
@@ -23,6 +23,8 @@ pub(crate) const TARGETS: [&str; 14] = [
     "cosigned",
     "policy",
     "add_checkpoint",
+    "set",
+    "set_claims",
 ];
 
 /// Fuzzes a target for some seconds. libFuzzer prints where it writes failing input. New input goes to `target/fuzz`,
@@ -36,6 +38,7 @@ pub(crate) fn run(target: &str, seconds: u32) -> Result<()> {
         "response" | "metadata" | "logout" => "saml-sp",
         "id_token" | "claims" => "oidc-rp",
         "cosigned" | "policy" | "add_checkpoint" => "audit",
+        "set" | "set_claims" => "signals",
         _ => "scim-core",
     };
     let folder = root.join("crates").join(package).join("fuzz");

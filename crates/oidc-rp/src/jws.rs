@@ -41,6 +41,8 @@ pub(crate) struct SignedToken<'t> {
     signature: Vec<u8>,
     algorithm: String,
     key_id: Option<String>,
+    /// Whether the header says which type of token it is.
+    is_typed: bool,
 }
 
 /// The claims of a token, and the algorithm of its signature.
@@ -78,7 +80,9 @@ impl<'t> SignedToken<'t> {
             let detail = "the header has enc, zip or cty: the token is encrypted, compressed or nested";
             return Err(Refusal::new(Reason::NotSigned, detail));
         }
-        if let Some(found) = text("typ")?.filter(|found| !types.iter().any(|one| is_type(found, one))) {
+        let token_type = text("typ")?;
+        if let Some(found) = token_type.as_ref().filter(|found| !types.iter().any(|one| is_type(found, one)))
+        {
             let detail = format!("typ in the header is {found:?}, not {}", types.join(" or "));
             return Err(Refusal::new(Reason::TokenType, detail));
         }
@@ -90,7 +94,7 @@ impl<'t> SignedToken<'t> {
             return Err(Refusal::new(Reason::Header, "alg is missing in the header"));
         };
         let signed = token.rsplit_once('.').map_or(token, |(signed, _)| signed);
-        Ok(Self { signed, payload, signature, algorithm, key_id })
+        Ok(Self { signed, payload, signature, algorithm, key_id, is_typed: token_type.is_some() })
     }
 
     /// Verifies the signature and returns the algorithm and the claims.
@@ -110,6 +114,22 @@ impl<'t> SignedToken<'t> {
             .map_err(|error| Refusal::new(Reason::ClaimsNotJson, format!("the payload: {error}")))?;
         Ok(Verified(SignedClaims { algorithm, members }))
     }
+}
+
+/// Verifies a signed JWT whose header must name `token_type`, such as a security event token, and returns its claims. Only
+/// the form and the signature are checked: who issued the token, for whom and when is for the caller to compare.
+pub fn verify_typed(
+    token: &str,
+    token_type: &str,
+    keys: &KeySet,
+    allowed: &[Algorithm],
+) -> Result<Verified<Map<String, Value>>, Refusal> {
+    let token = SignedToken::parse(token, &[token_type])?;
+    if !token.is_typed {
+        let detail = format!("typ is missing in the header; expected is {token_type}");
+        return Err(Refusal::new(Reason::TokenType, detail));
+    }
+    token.verify(keys, allowed)?.read(|signed| Ok(signed.members))
 }
 
 /// Compares media types of tokens: case is ignored, and `application/` may be omitted (RFC 7515, section 4.1.9).

@@ -4,7 +4,7 @@
 //! The crate depends on neither HTTP nor a database. A host reads [`ProviderMetadata`] and the [`KeySet`] from the provider,
 //! redirects the browser to [`authorization_url`], parses the [`Callback`], sends the [`TokenRequest`], and passes the ID
 //! token to [`examine`]. The outcome is the signed [`Claims`] or a [`Refusal`] that names the step and the reason. Claims
-//! of an ID token are read only from [`Verified`] bytes.
+//! of an ID token are read only from [`Verified`] bytes. [`verify_typed`] verifies JWTs of other types by the same rules.
 //!
 //! Only asymmetric signatures by the keys of the provider are accepted, and only by algorithms that the connection lists.
 //! Headers never supply a key. No check can be turned off.
@@ -33,7 +33,7 @@ pub use claims::Claims;
 pub use discovery::{ClientAuth, DiscoveryError, MAX_METADATA, ProviderMetadata, metadata_url};
 pub use email::{EmailClaim, read_email};
 pub use id_token::{Examined, Expected, examine};
-pub use jws::{MAX_TOKEN, Verified};
+pub use jws::{MAX_TOKEN, Verified, verify_typed};
 pub use keys::{KeySet, KeySetError, MAX_KEY_SET, MAX_KEYS};
 pub use logout::{EndedSessions, ExpectedLogout, LogoutToken, end_session_url, examine_logout};
 pub use refusal::{Reason, Refusal, Step};

@@ -5,6 +5,8 @@
 //! types that both sides agree on are queued in the transaction of the change that they are about, and delivered as
 //! tokens (RFC 8417) that the tenant's key signs: pushed by a [`Worker`] (RFC 8935), or polled by the receiver (RFC 8936).
 //!
+//! Tokens that other transmitters send to this service are checked by [`verify`].
+//!
 //! The events are those of CAEP 1.0 and RISC 1.0 for accounts and sessions, and those of RFC 9967 for the resources of
 //! the SCIM API. The host implements [`SignalStore`] and [`SignalQueue`] over its database.
 
@@ -12,7 +14,9 @@ mod delivery;
 mod error;
 mod event_type;
 mod key;
+mod manage;
 mod problem;
+mod received;
 mod receiver;
 mod set;
 mod store;
@@ -25,7 +29,12 @@ pub use self::{
     error::Error,
     event_type::{EventType, STREAM_UPDATED, VERIFICATION, is_source},
     key::{Jwk, KEPT, KeyError, SealSecret, SigningKey, StoredKey},
+    manage::Manager,
     problem::{Problem, TokenError},
+    received::{
+        Act, CredentialChangeType, Expected, LevelDirection, Reason, ReceivedEvent, ReceivedSubject, Refusal,
+        verify,
+    },
     receiver::{
         Change, MAX_RECEIVERS, New, Receiver, ReceiverId, ReceiverKind, ReceiverWithStream, SubjectFormat,
         change, create, find, remove, replace_token,
@@ -36,8 +45,8 @@ pub use self::{
         StreamStore, SubjectStore, Taken,
     },
     stream::{
-        Delivery, DeliveryBody, MAX_REMOVED_SUBJECTS, MIN_VERIFICATION_INTERVAL, Manager, POLL, PUSH, Status,
-        Stream, StreamBody, StreamId, StreamKind, StreamState, Subject,
+        Delivery, DeliveryBody, MAX_REMOVED_SUBJECTS, MIN_VERIFICATION_INTERVAL, POLL, PUSH, Status, Stream,
+        StreamBody, StreamId, StreamKind, StreamState, Subject,
     },
     view::{
         AuthorizationScheme, DeliveryView, ReceiverView, StatusView, StreamSummary, StreamView, Transmitter,

@@ -1,13 +1,11 @@
-//! Streams, and their management by receivers (SSF 1.0, section 8).
+//! Streams (SSF 1.0, section 8).
 
-use kernel::{Ctx, Id, Kind, Secret, Timestamp, UserId, not_null};
+use kernel::{Ctx, Id, Kind, Timestamp, not_null};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
-use webhooks::client::AddressGuard;
 
 use crate::{
-    ControlEvent, Error, EventType, Problem, Receiver, ReceiverId, SealSecret, SignalStore,
-    event_type::STREAM_UPDATED,
+    ControlEvent, Error, EventType, Problem, Receiver, ReceiverId, SignalStore, event_type::STREAM_UPDATED,
 };
 
 /// Marks ids of streams.
@@ -27,14 +25,6 @@ pub const MAX_REMOVED_SUBJECTS: i64 = 10_000;
 pub const PUSH: &str = "urn:ietf:rfc:8935";
 /// The method of poll delivery (RFC 8936).
 pub const POLL: &str = "urn:ietf:rfc:8936";
-/// Maximum number of requested event types.
-const MAX_REQUESTED: usize = 100;
-/// Maximum length of a URI, a description or a reason.
-const MAX_TEXT: usize = 500;
-/// Maximum length of the value of a header.
-const MAX_HEADER: usize = 8_000;
-/// Maximum length of the state of a verification event.
-const MAX_STATE: usize = 1_000;
 
 /// How a stream delivers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -150,10 +140,6 @@ impl Stream {
             .await?;
         Ok(())
     }
-
-    fn is_elsewhere(&self, delivery: &Delivery) -> bool {
-        self.delivery != *delivery
-    }
 }
 
 /// The delivery of a stream in a request.
@@ -213,245 +199,6 @@ fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> R
     T::deserialize(deserializer).map(Some)
 }
 
-/// The value of a header, which may be a secret.
-type HeaderValue = Secret<Vec<u8>>;
-
-/// What the host adds to requests about streams.
-pub struct Manager<'m> {
-    /// The receiver that sends the request.
-    pub receiver: &'m Receiver,
-    /// The issuer of the tenant.
-    pub issuer: &'m str,
-    /// Checks URLs of receivers.
-    pub guard: &'m AddressGuard,
-    /// Encrypts headers.
-    pub seal: &'m dyn SealSecret,
-}
-
-impl Manager<'_> {
-    /// Returns the receiver's stream.
-    pub async fn stream(&self, store: &mut dyn SignalStore) -> Result<Option<(Stream, StreamState)>, Error> {
-        Ok(store.stream_of(&self.receiver.id).await?)
-    }
-
-    /// Returns the receiver's stream if it has this ID.
-    pub async fn find(&self, store: &mut dyn SignalStore, id: &str) -> Result<Stream, Error> {
-        let found = self.stream(store).await?.map(|(stream, _)| stream);
-        found.filter(|stream| stream.id.as_str() == id).ok_or(Error::NoStream)
-    }
-
-    /// Creates the stream of the receiver, which has at most one.
-    pub async fn create(
-        &self,
-        ctx: &Ctx,
-        store: &mut dyn SignalStore,
-        body: StreamBody,
-    ) -> Result<Stream, Error> {
-        self.require_enabled()?;
-        // Locked, so that two requests at the same time do not create two.
-        store.receiver(&self.receiver.id).await?.ok_or(Error::NotFound)?;
-        if self.stream(store).await?.is_some() {
-            return Err(Error::HasStream);
-        }
-        let id = StreamId::new(&*ctx.env);
-        let delivery = body.delivery.unwrap_or(DeliveryBody {
-            method: POLL.to_owned(),
-            endpoint_url: None,
-            authorization_header: None,
-        });
-        let (delivery, header) = self.checked_delivery(delivery)?;
-        let sealed = header.map(|header| self.seal.seal(id.as_str(), &header)).transpose()?;
-        let stream = Stream {
-            id,
-            receiver: self.receiver.id.clone(),
-            delivery,
-            sealed,
-            requested: checked_requested(body.events_requested)?,
-            description: body
-                .description
-                .flatten()
-                .map(|text| checked_text(text, "description"))
-                .transpose()?,
-            status: Status::Enabled,
-            reason: None,
-            verified_at: None,
-            created_at: ctx.now,
-            updated_at: ctx.now,
-        };
-        store.insert_stream(&stream, &stream.delivered(self.receiver)).await?;
-        Ok(stream)
-    }
-
-    /// Changes the members that are present, or with `replaces` all of them. Returns the stream, and whether anything
-    /// changed.
-    pub async fn change(
-        &self,
-        ctx: &Ctx,
-        store: &mut dyn SignalStore,
-        body: StreamBody,
-        replaces: bool,
-    ) -> Result<(Stream, bool), Error> {
-        let id = body.stream_id.as_deref().ok_or(Error::Missing("stream_id"))?;
-        let was = self.find(store, id).await?;
-        self.require_own(&was, &body)?;
-        let mut stream = was.clone();
-        if body.events_requested.is_some() || replaces {
-            stream.requested = checked_requested(body.events_requested)?;
-        }
-        if body.description.is_some() || replaces {
-            let text = body.description.flatten();
-            stream.description = text.map(|text| checked_text(text, "description")).transpose()?;
-        }
-        if let Some(delivery) = body.delivery {
-            let (delivery, header) = self.checked_delivery(delivery)?;
-            // A header is for one URL: it is not sent elsewhere.
-            if stream.is_elsewhere(&delivery) || replaces {
-                stream.sealed = None;
-            }
-            stream.delivery = delivery;
-            if let Some(header) = header {
-                stream.sealed = Some(self.seal.seal(stream.id.as_str(), &header)?);
-            }
-        } else if replaces {
-            return Err(Error::Missing("delivery"));
-        }
-        let has_changed = stream != was;
-        if has_changed {
-            stream.updated_at = ctx.now;
-            store.update_stream(&stream, &stream.delivered(self.receiver)).await?;
-        }
-        Ok((stream, has_changed))
-    }
-
-    /// Deletes the receiver's stream with its pending events.
-    pub async fn delete(&self, store: &mut dyn SignalStore, id: &str) -> Result<Stream, Error> {
-        let stream = self.find(store, id).await?;
-        store.delete_stream(&stream.id).await?;
-        Ok(stream)
-    }
-
-    /// Changes the status. Returns the stream, and whether the status changed.
-    pub async fn set_status(
-        &self,
-        ctx: &Ctx,
-        store: &mut dyn SignalStore,
-        (id, status, reason): (&str, Status, Option<String>),
-    ) -> Result<(Stream, bool), Error> {
-        let reason = reason.map(|text| checked_text(text, "reason")).transpose()?;
-        let mut stream = self.find(store, id).await?;
-        if status != Status::Disabled {
-            self.require_enabled()?;
-        }
-        let has_changed = stream.status != status;
-        if has_changed || stream.reason != reason {
-            (stream.status, stream.reason, stream.updated_at) = (status, reason, ctx.now);
-            store.update_stream(&stream, &stream.delivered(self.receiver)).await?;
-        }
-        Ok((stream, has_changed))
-    }
-
-    /// Queues a verification event with the receiver's `state`.
-    pub async fn verify(
-        &self,
-        ctx: &Ctx,
-        store: &mut dyn SignalStore,
-        (id, state): (&str, Option<String>),
-    ) -> Result<(), Error> {
-        if state.as_ref().is_some_and(|state| state.len() > MAX_STATE) {
-            return Err(Error::TooLong("state"));
-        }
-        let mut stream = self.find(store, id).await?;
-        let again_at = stream.verified_at.map(|at| at.plus_millis(MIN_VERIFICATION_INTERVAL * 1_000));
-        let left = again_at.map_or(0, |at| at.unix_millis() - ctx.now.unix_millis());
-        if left > 0 {
-            return Err(Error::VerifiedJustNow(u64::try_from(left).unwrap_or(0).div_ceil(1_000)));
-        }
-        stream.verified_at = Some(ctx.now);
-        store.update_stream(&stream, &stream.delivered(self.receiver)).await?;
-        store.queue_control(ctx, &stream.id, &ControlEvent::verification(state)).await?;
-        Ok(())
-    }
-
-    /// Stops events about a subject, or resumes them. An unknown subject is accepted, so that a receiver cannot find
-    /// out who has an account (SSF 1.0, section 9.1).
-    pub async fn set_subject(
-        &self,
-        store: &mut dyn SignalStore,
-        (id, subject, is_wanted): (&str, &Subject, bool),
-    ) -> Result<(), Error> {
-        let stream = self.find(store, id).await?;
-        let user = match subject {
-            Subject::IssSub { iss, sub } if iss == self.issuer => sub.parse::<UserId>().ok(),
-            Subject::Email { email } => store.user_with_address(email).await?,
-            Subject::Scim { uri } => uri.strip_prefix("/Users/").and_then(|id| id.parse().ok()),
-            Subject::IssSub { .. } => None,
-        };
-        match user {
-            Some(user) if is_wanted => store.include_subject(&stream.id, &user).await?,
-            Some(user) => {
-                if store.count_removed_subjects(&stream.id).await? >= MAX_REMOVED_SUBJECTS {
-                    return Err(Error::TooManySubjects);
-                }
-                store.exclude_subject(&stream.id, &user).await?;
-            }
-            None => {}
-        }
-        Ok(())
-    }
-
-    fn require_enabled(&self) -> Result<(), Error> {
-        if self.receiver.enabled { Ok(()) } else { Err(Error::Disabled) }
-    }
-
-    /// Members that only the transmitter sets must have their values.
-    fn require_own(&self, stream: &Stream, body: &StreamBody) -> Result<(), Error> {
-        let is_audience = |aud: &Value| match aud {
-            Value::Array(all) => {
-                all.len() == 1 && all.iter().all(|one| *one == self.receiver.audience.as_str())
-            }
-            one => *one == self.receiver.audience.as_str(),
-        };
-        let is_delivered = |uris: &Vec<String>| {
-            let agreed = stream.agreed(self.receiver);
-            uris.len() == agreed.len() && agreed.iter().all(|one| uris.iter().any(|uri| uri == one.uri()))
-        };
-        let fixed = [
-            ("iss", body.iss.as_ref().is_none_or(|iss| iss == self.issuer)),
-            ("aud", body.aud.as_ref().is_none_or(is_audience)),
-            ("events_delivered", body.events_delivered.as_ref().is_none_or(is_delivered)),
-        ];
-        match fixed.into_iter().find(|(_, is_own)| !is_own) {
-            Some((name, _)) => Err(Error::Fixed(name)),
-            None => Ok(()),
-        }
-    }
-
-    fn checked_delivery(&self, body: DeliveryBody) -> Result<(Delivery, Option<HeaderValue>), Error> {
-        if body.method == POLL {
-            return Ok((Delivery::Poll, None));
-        }
-        if body.method != PUSH {
-            return Err(Error::Method);
-        }
-        let url = body.endpoint_url.ok_or(Error::Missing("delivery.endpoint_url"))?;
-        let target = self.guard.target(&url)?;
-        if !self.guard.check_literal(&target) {
-            return Err(Error::NotPublic);
-        }
-        let header = body.authorization_header.filter(|header| !header.is_empty());
-        let is_sound = |header: &String| {
-            header.len() <= MAX_HEADER && header.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic())
-        };
-        if header.as_ref().is_some_and(|header| !is_sound(header)) {
-            return Err(Error::Header);
-        }
-        Ok((
-            Delivery::Push(target.as_str().to_owned()),
-            header.map(|header| Secret::new(header.into_bytes())),
-        ))
-    }
-}
-
 /// A subject that a receiver names (RFC 9493, and RFC 9967 for `scim`).
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -475,21 +222,4 @@ pub enum Subject {
         /// `/Users/usr_…`
         uri: String,
     },
-}
-
-fn checked_requested(uris: Option<Vec<String>>) -> Result<Option<Vec<String>>, Error> {
-    let Some(mut uris) = uris else { return Ok(None) };
-    if uris.len() > MAX_REQUESTED || uris.iter().any(|uri| uri.len() > MAX_TEXT) {
-        return Err(Error::TooLong("events_requested"));
-    }
-    let mut known = std::collections::HashSet::new();
-    uris.retain(|uri| known.insert(uri.clone()));
-    Ok(Some(uris))
-}
-
-fn checked_text(text: String, member: &'static str) -> Result<String, Error> {
-    if text.len() > MAX_TEXT {
-        return Err(Error::TooLong(member));
-    }
-    Ok(text)
 }

@@ -14,7 +14,8 @@ const problems = {
 /** Describes a problem. */
 export function problemText({ code, status, error, description }) {
   const text = code === "REFUSED" ? `The receiver responded with HTTP ${status}.` : (problems[code] ?? code);
-  return [text, error, description].filter(Boolean).join(" ");
+  const why = [error, description].filter(Boolean).join(": ");
+  return why ? `${text} ${why}.` : text;
 }
 
 /** Returns the state of a receiver for its badge. */

@@ -58,7 +58,7 @@ function showStream({ stream, ...rest }) {
   problem.replaceChildren();
   if (stream?.problem) problem.append(problemText(stream.problem), " First failure ", time(stream.failingSince), stream.nextAttemptAt ? ", next attempt " : "", ...(stream.nextAttemptAt ? [time(stream.nextAttemptAt)] : []), ".");
   const facts = !stream ? [] : [
-    fact("Delivery", ...(stream.endpointUrl ? ["Push to ", element("code", stream.endpointUrl)] : ["Poll"])),
+    fact("Delivery", stream.endpointUrl ? element("span", "Push to ", element("code", stream.endpointUrl)) : "Poll"),
     fact("Events", String(stream.eventTypes.length), ` of ${rest.eventTypes.length} permitted types`),
     fact("Last accepted", ...(stream.deliveredAt ? [time(stream.deliveredAt)] : ["never"])),
     ...(stream.reason ? [fact("Reason of the status", stream.reason)] : []),

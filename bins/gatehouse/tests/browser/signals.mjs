@@ -52,14 +52,14 @@ export async function signals({ page, complaints }, see, by) {
     headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
     body: JSON.stringify({ stream_id: stream }),
   });
-  await page.locator("[data-problem]").getByText("The receiver responded with HTTP 400. invalid_key <b>unknown</b>").waitFor();
+  await page.locator("[data-problem]").getByText("The receiver responded with HTTP 400. invalid_key: <b>unknown</b>.").waitFor();
   await page.locator("[data-state]").getByText("failing").waitFor();
   await see(page, "signal-failing");
   Object.assign(endpoint.answer, { status: 202, body: "" });
   await page.locator("[data-state]").getByText("on", { exact: true }).waitFor();
   assert.equal(endpoint.came.at(-1).headers["content-type"], "application/secevent+jwt");
 
-  await page.getByLabel("Email address").check();
+  await page.getByRole("radio", { name: "Email address" }).check();
   await by(page, "Save receiver").click();
   await shows("Receiver saved.");
   await by(page, "Disable").click();

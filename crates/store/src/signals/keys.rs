@@ -31,10 +31,10 @@ struct KeyRow {
 impl KeyStore for Tx {
     /// Returns the keys, newest first.
     async fn signing_keys(&mut self) -> StoreResult<Vec<StoredKey>> {
-        let query = rows::table
-            .filter(rows::tenant_id.eq(self.tenant.as_str()))
-            .order((rows::created_at.desc(), rows::id.desc()));
-        let found: Vec<KeyRow> = read!(self, c => query.select(KeyRow::as_select()).load(c).await)?;
+        let query = rows::table.filter(rows::tenant_id.eq(self.tenant.as_str()));
+        let mut found: Vec<KeyRow> = read!(self, c => query.select(KeyRow::as_select()).load(c).await)?;
+        // The one that no other has replaced is first.
+        found.sort_by_key(|row| (row.replaced_at.is_some(), std::cmp::Reverse(row.created_at)));
         let read = |row: KeyRow| {
             Ok(StoredKey {
                 jwk: read_json("signal_keys.jwk", &row.jwk)?,

@@ -1,0 +1,177 @@
+//! The events that a host acts upon (CAEP 1.0, RISC 1.0, SSF 1.0).
+
+use serde_json::{Map, Value};
+
+use super::{
+    members::{Reader, present},
+    refusal::{Reason, Refusal},
+    text::printable,
+};
+use crate::{EventType, STREAM_UPDATED, Status, VERIFICATION};
+
+/// RISC: all sessions of an account were revoked. CAEP's `session-revoked` has replaced it.
+const SESSIONS_REVOKED: &str = "https://schemas.openid.net/secevent/risc/event-type/sessions-revoked";
+/// RISC: a credential of an account was found to be compromised.
+const CREDENTIAL_COMPROMISE: &str =
+    "https://schemas.openid.net/secevent/risc/event-type/credential-compromise";
+
+/// What happened, as far as a host acts upon it. Everything else is in the payload of the event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Act {
+    /// CAEP: the sessions that match the subject were revoked.
+    SessionRevoked,
+    /// CAEP: a credential of the user changed.
+    CredentialChange {
+        /// `password`, `fido2-roaming`, `app` and others.
+        credential_type: String,
+        /// What happened to it.
+        change: CredentialChangeType,
+    },
+    /// CAEP: the assurance level of the user or session changed.
+    AssuranceLevelChange {
+        /// Where the levels are defined, such as `NIST-AAL`.
+        namespace: String,
+        /// The level now.
+        current_level: String,
+        /// The level before. `None`: unknown.
+        previous_level: Option<String>,
+        /// Whether the level rose or fell, if the transmitter says so.
+        direction: Option<LevelDirection>,
+    },
+    /// RISC: the account was disabled.
+    AccountDisabled {
+        /// `hijacking`, `bulk-account` or another reason, at most 500 characters.
+        reason: Option<String>,
+    },
+    /// RISC: the account was enabled.
+    AccountEnabled,
+    /// RISC: the account was deleted for good.
+    AccountPurged,
+    /// RISC: the identifier of the account, which is the subject, changed.
+    IdentifierChanged {
+        /// The identifier now, if the transmitter discloses it.
+        new_value: Option<String>,
+    },
+    /// RISC, obsolete: all sessions of the account were revoked.
+    SessionsRevoked,
+    /// RISC: a credential of the account was found to be compromised.
+    CredentialCompromise {
+        /// The same names as in [`CredentialChange`](Self::CredentialChange).
+        credential_type: String,
+    },
+    /// SSF: the stream works.
+    Verification {
+        /// The state of the receiver's request. `None`: the transmitter verifies the stream on its own initiative.
+        state: Option<String>,
+    },
+    /// SSF: the transmitter changed the status of the stream.
+    StreamUpdated {
+        /// The status now.
+        status: Status,
+        /// Why, at most 500 characters.
+        reason: Option<String>,
+    },
+    /// Any other event.
+    Other,
+}
+
+/// What happened to a credential (CAEP 1.0, section 3.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CredentialChangeType {
+    /// It was added.
+    Create,
+    /// It was revoked.
+    Revoke,
+    /// It was replaced or changed.
+    Update,
+    /// It was removed.
+    Delete,
+}
+
+/// How an assurance level changed (CAEP 1.0, section 3.4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LevelDirection {
+    /// It rose.
+    Increase,
+    /// It fell.
+    Decrease,
+}
+
+impl Act {
+    /// Reads an event of this type.
+    pub(super) fn read(event_type: &str, payload: &Map<String, Value>) -> Result<Self, Refusal> {
+        let reader = Reader { members: payload, reason: Reason::PayloadMalformed, place: "the event" };
+        match event_type {
+            SESSIONS_REVOKED => return Ok(Self::SessionsRevoked),
+            CREDENTIAL_COMPROMISE => {
+                return Ok(Self::CredentialCompromise { credential_type: reader.text("credential_type")? });
+            }
+            VERIFICATION => return Ok(Self::Verification { state: reader.optional_text("state")? }),
+            STREAM_UPDATED => {
+                let status = Status::from_name(&reader.text("status")?);
+                let status = status.ok_or_else(|| reader.malformed("status", "enabled, paused or disabled"));
+                return Ok(Self::StreamUpdated { status: status?, reason: explanation(&reader)? });
+            }
+            _ => {}
+        }
+        Ok(match EventType::from_uri(event_type) {
+            Some(EventType::SessionRevoked) => Self::SessionRevoked,
+            Some(EventType::CredentialChange) => Self::CredentialChange {
+                credential_type: reader.text("credential_type")?,
+                change: CredentialChangeType::read(&reader)?,
+            },
+            Some(EventType::AssuranceLevelChange) => Self::AssuranceLevelChange {
+                namespace: reader.text("namespace")?,
+                current_level: reader.text("current_level")?,
+                previous_level: reader.optional_text("previous_level")?,
+                direction: LevelDirection::read(&reader)?,
+            },
+            Some(EventType::AccountDisabled) => Self::AccountDisabled { reason: explanation(&reader)? },
+            Some(EventType::AccountEnabled) => Self::AccountEnabled,
+            Some(EventType::AccountPurged) => Self::AccountPurged,
+            Some(EventType::IdentifierChanged) => {
+                Self::IdentifierChanged { new_value: reader.optional_text("new-value")? }
+            }
+            Some(
+                EventType::ScimCreated
+                | EventType::ScimPatched
+                | EventType::ScimDeleted
+                | EventType::ScimActivated
+                | EventType::ScimDeactivated,
+            )
+            | None => Self::Other,
+        })
+    }
+}
+
+impl CredentialChangeType {
+    fn read(reader: &Reader<'_>) -> Result<Self, Refusal> {
+        match reader.text("change_type")?.as_str() {
+            "create" => Ok(Self::Create),
+            "revoke" => Ok(Self::Revoke),
+            "update" => Ok(Self::Update),
+            "delete" => Ok(Self::Delete),
+            _ => Err(reader.malformed("change_type", "create, revoke, update or delete")),
+        }
+    }
+}
+
+impl LevelDirection {
+    fn read(reader: &Reader<'_>) -> Result<Option<Self>, Refusal> {
+        match reader.optional_text("change_direction")?.as_deref() {
+            None => Ok(None),
+            Some("increase") => Ok(Some(Self::Increase)),
+            Some("decrease") => Ok(Some(Self::Decrease)),
+            Some(_) => Err(reader.malformed("change_direction", "increase or decrease")),
+        }
+    }
+}
+
+/// Reads a text that is only displayed: any string, made printable.
+fn explanation(reader: &Reader<'_>) -> Result<Option<String>, Refusal> {
+    match present(reader.members, "reason") {
+        None => Ok(None),
+        Some(Value::String(text)) => Ok(Some(printable(text))),
+        Some(_) => Err(reader.malformed("reason", "a string")),
+    }
+}
