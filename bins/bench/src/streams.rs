@@ -116,7 +116,18 @@ fn ask(server: &Server, pat: &str, method: &str, path: &str, body: &str) -> Resu
     let sent = if body.is_empty() { get(path, pat) } else { request(method, path, pat, body) };
     let sent = String::from_utf8_lossy(&sent).replace("application/scim+json", "application/json");
     let (status, answer) = load::once(server.address, sent.as_bytes())?;
-    if status == 200 { Ok(answer) } else { Err(format!("{method} {path} answers {status}: {answer}")) }
+    if status == 200 || status == 201 {
+        Ok(answer)
+    } else {
+        Err(format!("{method} {path} answers {status}: {answer}"))
+    }
+}
+
+/// Adds a receiver of signals with a stream that it polls, so that every create queues an event.
+fn signals(server: &Server, pat: &str) -> Result<()> {
+    let receiver = r#"{"name":"bench","audience":"https://bench.example/"}"#;
+    let made = ask(server, pat, "POST", "/api/settings/signals/receivers", receiver)?;
+    ask(server, &member(&made, "token")?, "POST", "/api/ssf/stream", "{}").map(drop)
 }
 
 /// Adds a stream with these members besides its name, and returns its path.
@@ -181,7 +192,7 @@ fn drain(program: &Path, url: &str, folder: &Path, pat: &str, cluster: Option<&C
     Ok(())
 }
 
-/// Compares creates while a stream sends their entries to creates without a stream.
+/// Compares creates while a log stream sends their entries, and each queues a signal, to creates without either.
 fn creates(program: &Path, folder: &Path) -> Result<()> {
     let cluster = Cluster::start(Durability::Steady)?;
     let receiver = Receiver::start()?;
@@ -199,10 +210,11 @@ fn creates(program: &Path, folder: &Path) -> Result<()> {
     let pat = administrator(program, &url, ("bench", "ada@bench.example", "four tall blue towers"))?;
     let members = format!(r#""type":"HTTPS","url":"http://{}""#, receiver.address);
     stream(&with.server, &pat, &members)?;
+    signals(&with.server, &pat)?;
     let mut table = Table::new();
     for round in 1..=ROUNDS {
         eprintln!("creates, round {round} of {ROUNDS}");
-        for (name, site) in [("1 create with a stream", &with), ("2 create without", &without)] {
+        for (name, site) in [("1 create with a stream and signals", &with), ("2 create without", &without)] {
             let count = AtomicU64::new(0);
             let next = |_: u64| {
                 let number = count.fetch_add(1, Ordering::Relaxed);
@@ -213,7 +225,7 @@ fn creates(program: &Path, folder: &Path) -> Result<()> {
         }
     }
     println!("\nCreates on PostgreSQL:\n\n{}", render(&table));
-    let name = "create with a log stream / create without";
+    let name = "create with a log stream and signals / create without";
     AREA.ratio(&table, name.to_owned(), ("1", "2"), Target::AtLeast(0.85));
     Ok(())
 }

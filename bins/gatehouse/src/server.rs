@@ -14,7 +14,7 @@ use actix_web::{
 use kernel::Env;
 use netpolicy::Proxies;
 use store::Store;
-use tokio::{task::JoinHandle, time::interval};
+use tokio::{sync::Semaphore, task::JoinHandle, time::interval};
 use tokio_util::task::TaskTracker;
 
 use crate::{
@@ -234,10 +234,9 @@ impl BackgroundWork {
         } else {
             self.delivering.abort();
         }
-        for sending in [self.streams.map(|(_, sending)| sending), self.signals.map(|(_, sending)| sending)] {
-            if let Some(sending) = sending {
-                let _ended = sending.await;
-            }
+        let sending = [self.streams.map(|(_, sending)| sending), self.signals.map(|(_, sending)| sending)];
+        for sending in sending.into_iter().flatten() {
+            let _ended = sending.await;
         }
         if let Some((sealer, sealing)) = self.sealer {
             sealing.abort();
@@ -310,6 +309,8 @@ fn site(
         saml: Saml::new(settings.return_origins.clone()),
         pipeline: web::Data::new(pipeline(settings, base_url, keys, watched, limit, documents)?),
         documents,
+        // Half of two processors.
+        signing: Semaphore::new(1),
     })
 }
 

@@ -205,7 +205,7 @@ impl Load {
     }
 
     /// Returns whether the server is shutting down.
-    pub(crate) fn is_draining(&self) -> bool {
+    pub fn is_draining(&self) -> bool {
         self.draining.load(Ordering::Acquire)
     }
 

@@ -235,7 +235,7 @@ pub async fn finish<S: Storage>(
     store.update_session(&session).await?;
     if is_new {
         let old = sessions::renew(ctx, store, &mut session).await?;
-        events.push(events::session_renewed(&session, &old));
+        events.push(events::session_renewed(&session, &old, &[method]));
     }
     events.push(enrolled(&session, factor, false));
     let Account { person, policy } = account;

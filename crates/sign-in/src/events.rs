@@ -10,7 +10,7 @@ use audit::{
 use credentials::{FactorStore, OriginHistory, SignInStore};
 use directory::Person;
 use kernel::{Ctx, StoreResult, UserId};
-use sessions::{Session, SessionId, SessionStore};
+use sessions::{Method, Session, SessionId, SessionStore};
 
 /// Records the origin of a sign-in. Returns an event if the origin is new for the user.
 pub(crate) async fn record_origin<S: SignInStore>(
@@ -43,16 +43,22 @@ pub fn account_changes(before: &Person, after: &Person) -> Vec<Event> {
     events
 }
 
+/// Returns the names of methods (`amr`).
+fn names(methods: &[Method]) -> Vec<String> {
+    let name = |method| serde_json::to_value(method).ok()?.as_str().map(str::to_owned);
+    methods.iter().filter_map(name).collect()
+}
+
 /// Returns the event of a completed sign-in.
 pub(crate) fn signed_in(session: &Session) -> Event {
-    let method = |method| serde_json::to_value(method).ok()?.as_str().map(str::to_owned);
-    let methods = session.methods.iter().filter_map(method).collect();
+    let methods = names(&session.methods);
     Event::new(session.user.as_str(), &SignInSucceeded { session: session.id.to_string(), methods })
 }
 
-/// Returns the event of a session that received a new id.
-pub(crate) fn session_renewed(session: &Session, previous: &SessionId) -> Event {
-    let data = SessionRenewed { user: session.user.to_string(), previous: previous.to_string() };
+/// Returns the event of a session that received a new id, after these methods were proved.
+pub(crate) fn session_renewed(session: &Session, previous: &SessionId, proved: &[Method]) -> Event {
+    let (user, previous) = (session.user.to_string(), previous.to_string());
+    let data = SessionRenewed { user, previous, proved: names(proved) };
     Event::new(session.id.as_str(), &data)
 }
 

@@ -107,7 +107,7 @@ async fn complete<S: Storage>(
         return Ok((session, Vec::new()));
     }
     let old = sessions::renew(ctx, store, &mut session).await?;
-    let renewed = events::session_renewed(&session, &old);
+    let renewed = events::session_renewed(&session, &old, &newly_proved);
     Ok((session, vec![renewed]))
 }
 

@@ -6,14 +6,14 @@ use kernel::{StoreResult, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Envelope, Error, EventContent, KeyError, QueuedEvent, Receiver, SealSecret, SignalStore, SigningKey,
-    Status, Stream, StreamId, TokenError,
+    Envelope, Error, EventContent, KeyError, Problem, QueuedEvent, Receiver, SealSecret, SignalStore,
+    SigningKey, Status, Stream, StreamId, TokenError,
 };
 
 /// Maximum number of tokens in the response to a poll, and the default.
 pub const MAX_POLLED: i64 = 100;
 /// Maximum number of tokens that a poll can acknowledge.
-const MAX_ACKNOWLEDGED: usize = 1_000;
+const MAX_ACKNOWLEDGED: usize = 200;
 
 /// A poll (RFC 8936, section 2.2).
 #[derive(Debug, Default, Deserialize)]
@@ -31,7 +31,7 @@ pub struct Poll {
     pub return_immediately: Option<bool>,
     /// IDs of tokens that the receiver has stored. They are not sent again.
     #[serde(default)]
-    #[cfg_attr(feature = "openapi", schema(max_items = 1_000))]
+    #[cfg_attr(feature = "openapi", schema(max_items = 200))]
     pub ack: Vec<String>,
     /// Tokens that the receiver does not accept, by their IDs. They are not sent again.
     #[serde(default)]
@@ -59,24 +59,24 @@ pub struct Pending {
     pub more_available: bool,
 }
 
-/// Records what the receiver has stored or refused.
+/// Records what the receiver has stored or refused. Returns how many tokens it has stored, and how many it has refused.
 pub async fn acknowledge(
     store: &mut dyn SignalStore,
     stream: &StreamId,
     poll: &Poll,
     now: Timestamp,
-) -> Result<(), Error> {
-    let done: Vec<String> = poll.ack.iter().chain(poll.set_errs.keys()).cloned().collect();
-    if done.len() > MAX_ACKNOWLEDGED {
+) -> Result<(usize, usize), Error> {
+    if poll.ack.len() + poll.set_errs.len() > MAX_ACKNOWLEDGED {
         return Err(Error::TooLong("ack"));
     }
-    if !done.is_empty() {
-        store.delete_events(stream, &done).await?;
+    let accepted = store.delete_events(stream, &poll.ack).await?;
+    let refused_ids: Vec<_> = poll.set_errs.keys().cloned().collect();
+    let refused = store.delete_events(stream, &refused_ids).await?;
+    let last = poll.set_errs.values().last().filter(|_| refused > 0).map(Problem::of_refusal);
+    if accepted > 0 || last.is_some() {
+        store.note_polled(stream, (accepted > 0).then_some(now), last.as_ref()).await?;
     }
-    if !poll.ack.is_empty() {
-        store.note_delivery(stream, now).await?;
-    }
-    Ok(())
+    Ok((accepted, refused))
 }
 
 /// Returns the events of the next response.

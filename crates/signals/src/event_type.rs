@@ -11,7 +11,7 @@ pub enum EventType {
     SessionRevoked,
     /// CAEP: a password, passkey or authenticator app was created, changed or removed.
     CredentialChange,
-    /// CAEP: a session reached a higher assurance level.
+    /// CAEP: a session reached a higher assurance level, by a second factor after its start.
     AssuranceLevelChange,
     /// RISC: an account was disabled.
     AccountDisabled,
@@ -39,19 +39,21 @@ pub const VERIFICATION: &str = "https://schemas.openid.net/secevent/ssf/event-ty
 pub const STREAM_UPDATED: &str = "https://schemas.openid.net/secevent/ssf/event-type/stream-updated";
 
 /// Audit codes, and the events that each causes.
-const SOURCES: [(&str, &[EventType]); 15] = [
+const SOURCES: [(&str, &[EventType]); 14] = [
     ("ACCOUNT_SESSION_REVOKED", &[EventType::SessionRevoked]),
     ("ACCOUNT_SESSIONS_REVOKED", &[EventType::SessionRevoked]),
     ("ACCOUNT_PASSWORD_CHANGED", &[EventType::CredentialChange]),
     ("ACCOUNT_FACTOR_ENROLLED", &[EventType::CredentialChange]),
     ("ACCOUNT_FACTOR_REMOVED", &[EventType::CredentialChange]),
     ("ACCOUNT_SESSION_RENEWED", &[EventType::AssuranceLevelChange]),
-    ("ACCOUNT_STEPUP_ISSUED", &[EventType::AssuranceLevelChange]),
     ("ACCOUNT_USER_CREATED", &[EventType::ScimCreated]),
     ("ACCOUNT_USER_UPDATED", &[EventType::IdentifierChanged, EventType::ScimPatched]),
-    ("ACCOUNT_USER_DEACTIVATED", &[EventType::AccountDisabled, EventType::ScimDeactivated]),
+    (
+        "ACCOUNT_USER_DEACTIVATED",
+        &[EventType::SessionRevoked, EventType::AccountDisabled, EventType::ScimDeactivated],
+    ),
     ("ACCOUNT_USER_REACTIVATED", &[EventType::AccountEnabled, EventType::ScimActivated]),
-    ("ACCOUNT_USER_DELETED", &[EventType::AccountPurged, EventType::ScimDeleted]),
+    ("ACCOUNT_USER_DELETED", &[EventType::SessionRevoked, EventType::AccountPurged, EventType::ScimDeleted]),
     ("ACCOUNT_GROUP_CREATED", &[EventType::ScimCreated]),
     ("ACCOUNT_GROUP_UPDATED", &[EventType::ScimPatched]),
     ("ACCOUNT_GROUP_DELETED", &[EventType::ScimDeleted]),
@@ -101,7 +103,7 @@ impl EventType {
         match self {
             Self::SessionRevoked => "Sessions revoked",
             Self::CredentialChange => "Password or second factor changed",
-            Self::AssuranceLevelChange => "Second factor verified",
+            Self::AssuranceLevelChange => "Second factor added to a session",
             Self::AccountDisabled => "Account disabled",
             Self::AccountEnabled => "Account enabled",
             Self::AccountPurged => "Account deleted",
@@ -138,6 +140,23 @@ pub fn is_source(audit_code: &str) -> bool {
 impl fmt::Display for EventType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.uri())
+    }
+}
+
+#[cfg(feature = "openapi")]
+impl utoipa::PartialSchema for EventType {
+    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+        let uris = Self::ALL.map(Self::uri);
+        let text = utoipa::openapi::schema::Type::String;
+        let schema = utoipa::openapi::ObjectBuilder::new().schema_type(text).enum_values(Some(uris));
+        schema.description(Some("URI of an event type: CAEP 1.0, RISC 1.0 or RFC 9967.")).into()
+    }
+}
+
+#[cfg(feature = "openapi")]
+impl utoipa::ToSchema for EventType {
+    fn name() -> std::borrow::Cow<'static, str> {
+        "SignalEventType".into()
     }
 }
 

@@ -15,6 +15,7 @@ mod error;
 mod event_type;
 mod key;
 mod manage;
+mod news;
 mod problem;
 mod received;
 mod receiver;
@@ -30,6 +31,7 @@ pub use self::{
     event_type::{EventType, STREAM_UPDATED, VERIFICATION, is_source},
     key::{Jwk, KEPT, KeyError, SealSecret, SigningKey, StoredKey},
     manage::Manager,
+    news::{News, WaitingPoll},
     problem::{Problem, TokenError},
     received::{
         Act, CredentialChangeType, Expected, LevelDirection, Reason, ReceivedEvent, ReceivedSubject, Refusal,
@@ -41,8 +43,8 @@ pub use self::{
     },
     set::{ControlEvent, Envelope, SourceEvent},
     store::{
-        EventContent, EventStore, Key, KeyStore, Lease, QueuedEvent, ReceiverStore, SignalQueue, SignalStore,
-        StreamStore, SubjectStore, Taken,
+        Done, EventContent, EventStore, Key, KeyStore, Lease, MAX_COUNTED, QueuedEvent, ReceiverStore,
+        SignalQueue, SignalStore, StreamStore, SubjectStore, Taken,
     },
     stream::{
         Delivery, DeliveryBody, MAX_REMOVED_SUBJECTS, MIN_VERIFICATION_INTERVAL, POLL, PUSH, Status, Stream,

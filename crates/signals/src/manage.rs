@@ -52,9 +52,9 @@ impl Manager<'_> {
         store: &mut dyn SignalStore,
         body: StreamBody,
     ) -> Result<Stream, Error> {
-        self.require_enabled()?;
         // Locked, so that two requests at the same time do not create two.
-        store.receiver(&self.receiver.id).await?.ok_or(Error::NotFound)?;
+        let receiver = self.locked(store).await?;
+        require_enabled(&receiver)?;
         if self.stream(store).await?.is_some() {
             return Err(Error::HasStream);
         }
@@ -83,7 +83,7 @@ impl Manager<'_> {
             created_at: ctx.now,
             updated_at: ctx.now,
         };
-        store.insert_stream(&stream, &stream.delivered(self.receiver)).await?;
+        store.insert_stream(&stream, &stream.delivered(&receiver)).await?;
         Ok(stream)
     }
 
@@ -97,8 +97,9 @@ impl Manager<'_> {
         replaces: bool,
     ) -> Result<(Stream, bool), Error> {
         let id = body.stream_id.as_deref().ok_or(Error::Missing("stream_id"))?;
+        let receiver = self.locked(store).await?;
         let was = self.find(store, id).await?;
-        self.require_own(&was, &body)?;
+        self.require_own(&receiver, &was, &body)?;
         let mut stream = was.clone();
         if body.events_requested.is_some() || replaces {
             stream.requested = checked_requested(body.events_requested)?;
@@ -123,7 +124,7 @@ impl Manager<'_> {
         let has_changed = stream != was;
         if has_changed {
             stream.updated_at = ctx.now;
-            store.update_stream(&stream, &stream.delivered(self.receiver)).await?;
+            store.update_stream(&stream, &stream.delivered(&receiver)).await?;
         }
         Ok((stream, has_changed))
     }
@@ -135,7 +136,7 @@ impl Manager<'_> {
         Ok(stream)
     }
 
-    /// Changes the status. Returns the stream, and whether the status changed.
+    /// Changes the status and its reason. Returns the stream, and whether anything changed.
     pub async fn set_status(
         &self,
         ctx: &Ctx,
@@ -143,19 +144,20 @@ impl Manager<'_> {
         (id, status, reason): (&str, Status, Option<String>),
     ) -> Result<(Stream, bool), Error> {
         let reason = reason.map(|text| checked_text(text, "reason")).transpose()?;
+        let receiver = self.locked(store).await?;
         let mut stream = self.find(store, id).await?;
         if status != Status::Disabled {
-            self.require_enabled()?;
+            require_enabled(&receiver)?;
         }
-        let has_changed = stream.status != status;
-        if has_changed || stream.reason != reason {
+        let has_changed = stream.status != status || stream.reason != reason;
+        if has_changed {
             (stream.status, stream.reason, stream.updated_at) = (status, reason, ctx.now);
-            store.update_stream(&stream, &stream.delivered(self.receiver)).await?;
+            store.update_stream(&stream, &stream.delivered(&receiver)).await?;
         }
         Ok((stream, has_changed))
     }
 
-    /// Queues a verification event with the receiver's `state`.
+    /// Queues a verification event with the receiver's `state`. It is delivered while the stream is enabled.
     pub async fn verify(
         &self,
         ctx: &Ctx,
@@ -165,59 +167,57 @@ impl Manager<'_> {
         if state.as_ref().is_some_and(|state| state.len() > MAX_STATE) {
             return Err(Error::TooLong("state"));
         }
-        let mut stream = self.find(store, id).await?;
+        self.locked(store).await?;
+        let stream = self.find(store, id).await?;
         let again_at = stream.verified_at.map(|at| at.plus_millis(MIN_VERIFICATION_INTERVAL * 1_000));
         let left = again_at.map_or(0, |at| at.unix_millis() - ctx.now.unix_millis());
         if left > 0 {
             return Err(Error::VerifiedJustNow(u64::try_from(left).unwrap_or(0).div_ceil(1_000)));
         }
-        stream.verified_at = Some(ctx.now);
-        store.update_stream(&stream, &stream.delivered(self.receiver)).await?;
-        store.queue_control(ctx, &stream.id, &ControlEvent::verification(state)).await?;
+        store.note_verification(&stream, ctx.now).await?;
+        if stream.status != Status::Disabled {
+            store.queue_control(ctx, &stream.id, &ControlEvent::verification(state)).await?;
+        }
         Ok(())
     }
 
-    /// Stops events about a subject, or resumes them. An unknown subject is accepted, so that a receiver cannot find
+    /// Stops events about a subject, or resumes them. Returns whether anything changed. An unknown subject is accepted, so that a receiver cannot find
     /// out who has an account (SSF 1.0, section 9.1).
     pub async fn set_subject(
         &self,
         store: &mut dyn SignalStore,
         (id, subject, is_wanted): (&str, &Subject, bool),
-    ) -> Result<(), Error> {
+    ) -> Result<bool, Error> {
         let stream = self.find(store, id).await?;
+        if !is_wanted && store.count_removed_subjects(&stream.id).await? >= MAX_REMOVED_SUBJECTS {
+            return Err(Error::TooManySubjects);
+        }
         let user = match subject {
             Subject::IssSub { iss, sub } if iss == self.issuer => sub.parse::<UserId>().ok(),
             Subject::Email { email } => store.user_with_address(email).await?,
             Subject::Scim { uri } => uri.strip_prefix("/Users/").and_then(|id| id.parse().ok()),
             Subject::IssSub { .. } => None,
         };
-        match user {
+        Ok(match user {
             Some(user) if is_wanted => store.include_subject(&stream.id, &user).await?,
-            Some(user) => {
-                if store.count_removed_subjects(&stream.id).await? >= MAX_REMOVED_SUBJECTS {
-                    return Err(Error::TooManySubjects);
-                }
-                store.exclude_subject(&stream.id, &user).await?;
-            }
-            None => {}
-        }
-        Ok(())
+            Some(user) => store.exclude_subject(&stream.id, &user).await?,
+            None => false,
+        })
     }
 
-    fn require_enabled(&self) -> Result<(), Error> {
-        if self.receiver.enabled { Ok(()) } else { Err(Error::Disabled) }
+    /// Returns the receiver as it is now, locked until the end of the unit of work.
+    async fn locked(&self, store: &mut dyn SignalStore) -> Result<Receiver, Error> {
+        store.receiver(&self.receiver.id).await?.ok_or(Error::NotFound)
     }
 
     /// Members that only the transmitter sets must have their values.
-    fn require_own(&self, stream: &Stream, body: &StreamBody) -> Result<(), Error> {
+    fn require_own(&self, receiver: &Receiver, stream: &Stream, body: &StreamBody) -> Result<(), Error> {
         let is_audience = |aud: &Value| match aud {
-            Value::Array(all) => {
-                all.len() == 1 && all.iter().all(|one| *one == self.receiver.audience.as_str())
-            }
-            one => *one == self.receiver.audience.as_str(),
+            Value::Array(all) => all.len() == 1 && all.iter().all(|one| *one == receiver.audience.as_str()),
+            one => *one == receiver.audience.as_str(),
         };
         let is_delivered = |uris: &Vec<String>| {
-            let agreed = stream.agreed(self.receiver);
+            let agreed = stream.agreed(receiver);
             uris.len() == agreed.len() && agreed.iter().all(|one| uris.iter().any(|uri| uri == one.uri()))
         };
         let fixed = [
@@ -272,4 +272,8 @@ fn checked_text(text: String, member: &'static str) -> Result<String, Error> {
         return Err(Error::TooLong(member));
     }
     Ok(text)
+}
+
+fn require_enabled(receiver: &Receiver) -> Result<(), Error> {
+    if receiver.enabled { Ok(()) } else { Err(Error::Disabled) }
 }

@@ -37,18 +37,26 @@ impl Problem {
     /// Creates the problem of a response other than success.
     pub(crate) fn of_response(status: u16, body: &[u8]) -> Self {
         let error: TokenError = serde_json::from_slice(body).unwrap_or_default();
-        let printable = |text: String| -> String {
-            let printed = text.chars().map(|letter| if letter.is_control() { ' ' } else { letter });
-            printed.take(MAX_TEXT).collect()
-        };
-        let (error, description) = (error.err.map(printable), error.description.map(printable));
-        Self { code: "REFUSED".to_owned(), status: Some(status), error, description }
+        let refused = Self::of_refusal(&error);
+        Self { status: Some(status), ..refused }
+    }
+
+    /// Creates the problem of a token that a receiver refuses in a poll.
+    pub fn of_refusal(error: &TokenError) -> Self {
+        let (error, description) =
+            (error.err.as_deref().map(printable), error.description.as_deref().map(printable));
+        Self { code: "REFUSED".to_owned(), status: None, error, description }
     }
 
     /// Whether the receiver will not accept the same token later: it cannot read it.
     pub(crate) fn is_final(&self) -> bool {
         self.status == Some(400) && self.error.as_deref() == Some("invalid_request")
     }
+}
+
+/// Returns the beginning of a text on one line.
+fn printable(text: &str) -> String {
+    text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).take(MAX_TEXT).collect()
 }
 
 /// Why a receiver does not accept a token (RFC 8935, section 2.3; RFC 8936, section 2.5).

@@ -85,7 +85,7 @@ pub struct New {
     audience: String,
     /// URIs of the event types that it may receive. Default: all.
     #[serde(default)]
-    #[cfg_attr(feature = "openapi", schema(max_items = 20))]
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<EventType>, max_items = 20))]
     event_types: Vec<String>,
     /// How tokens name accounts. Default: `ISS_SUB`.
     #[serde(default, deserialize_with = "not_null")]
@@ -105,7 +105,7 @@ pub struct Change {
     name: Option<String>,
     /// URIs of the event types that it may receive. Empty: all.
     #[serde(default, deserialize_with = "not_null")]
-    #[cfg_attr(feature = "openapi", schema(nullable = false, max_items = 20))]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Vec<EventType>>, nullable = false, max_items = 20))]
     event_types: Option<Vec<String>>,
     /// How tokens name accounts.
     #[serde(default, deserialize_with = "not_null")]
@@ -120,7 +120,10 @@ pub struct Change {
 /// Returns a receiver with its stream, locked until the end of a unit of work that writes.
 pub async fn find(store: &mut dyn SignalStore, id: &ReceiverId) -> Result<ReceiverWithStream, Error> {
     let receiver = store.receiver(id).await?.ok_or(Error::NotFound)?;
-    let stream = store.stream_of(id).await?;
+    let mut stream = store.stream_of(id).await?;
+    if let Some((stream, state)) = &mut stream {
+        state.pending = store.count_events(&stream.id).await?;
+    }
     Ok((receiver, stream))
 }
 
@@ -177,7 +180,9 @@ pub async fn change(
         if changed.contains(&"enabled") {
             stream.follow_receiver(ctx, store, &receiver).await?;
         }
-        store.update_stream(stream, &stream.delivered(&receiver)).await?;
+        if changed.contains(&"enabled") || changed.contains(&"eventTypes") {
+            store.update_stream(stream, &stream.delivered(&receiver)).await?;
+        }
     }
     Ok(((receiver, stream), changed))
 }

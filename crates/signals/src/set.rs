@@ -68,12 +68,12 @@ impl ControlEvent {
 }
 
 impl SourceEvent {
-    /// Returns the claims of the token. `None` if there is nothing to say, because the email address of the account did
-    /// not change.
+    /// Returns the claims of the token. `None` if there is nothing to say: for example, the email address of the account
+    /// did not change, or no session was revoked.
     pub fn claims(&self, envelope: &Envelope<'_>) -> Option<Value> {
         let data: Value = serde_json::from_str(&self.data).unwrap_or_default();
         let subject = self.subject_of(envelope, &data)?;
-        let event = self.event(&data);
+        let event = self.event(&data)?;
         let uri = self.event_type.uri();
         Some(claims(envelope, (&self.jti, Some(&self.entry)), self.at, (subject, uri, event)))
     }
@@ -117,34 +117,43 @@ impl SourceEvent {
         of_resource.or(of_data).map(str::to_owned)
     }
 
-    fn event(&self, data: &Value) -> Value {
-        match self.event_type {
+    fn event(&self, data: &Value) -> Option<Value> {
+        Some(match self.event_type {
+            EventType::SessionRevoked if data["count"] == 0 => return None,
             EventType::SessionRevoked => {
-                let why = data["why"].as_str().unwrap_or("REVOKED");
+                let why = data["why"].as_str().unwrap_or("the account was disabled or deleted");
                 self.caep(json!({ "reason_admin": { "en": format!("Session revoked: {why}") } }))
             }
             EventType::CredentialChange => self.caep(self.credential_change(data)),
             EventType::AssuranceLevelChange => {
-                let mut level = json!({ "namespace": "NIST-AAL", "current_level": "nist-aal2" });
-                if let (Value::Object(members), "session") = (&mut level, self.resource.0.as_str()) {
-                    members.insert("previous_level".into(), "nist-aal1".into());
-                    members.insert("change_direction".into(), "increase".into());
-                }
-                self.caep(level)
+                let proved = data["proved"].as_array()?;
+                proved.iter().find(|method| *method == "otp" || *method == "pop")?;
+                self.caep(json!({
+                    "namespace": "NIST-AAL", "current_level": "nist-aal2", "change_direction": "increase",
+                }))
             }
-            EventType::IdentifierChanged => match &self.new_email {
-                Some(email) => json!({ "new-value": email }),
-                None => json!({}),
-            },
+            EventType::IdentifierChanged => {
+                let changed = attributes(data, "changed");
+                changed.iter().find(|name| *name == "emails" || *name == "userName")?;
+                match &self.new_email {
+                    Some(email) => json!({ "new-value": email }),
+                    None => json!({}),
+                }
+            }
             EventType::ScimCreated => json!({ "attributes": attributes(data, "fields") }),
-            EventType::ScimPatched => json!({ "attributes": attributes(data, "changed") }),
+            EventType::ScimPatched => {
+                let changed = attributes(data, "changed");
+                // Some settings of an account are not attributes of the SCIM API.
+                changed.first()?;
+                json!({ "attributes": changed })
+            }
             EventType::AccountDisabled
             | EventType::AccountEnabled
             | EventType::AccountPurged
             | EventType::ScimDeleted
             | EventType::ScimActivated
             | EventType::ScimDeactivated => json!({}),
-        }
+        })
     }
 
     fn credential_change(&self, data: &Value) -> Value {
@@ -183,8 +192,10 @@ impl SourceEvent {
     }
 }
 
-fn attributes(data: &Value, member: &str) -> Value {
-    data.get(member).filter(|names| names.is_array()).cloned().unwrap_or_else(|| json!([]))
+/// Returns names of attributes of the SCIM API.
+fn attributes(data: &Value, member: &str) -> Vec<String> {
+    let names = data.get(member).and_then(Value::as_array).into_iter().flatten();
+    names.filter_map(Value::as_str).filter(|name| *name != "breakGlass").map(str::to_owned).collect()
 }
 
 fn seconds(at: Timestamp) -> i64 {
@@ -204,6 +215,7 @@ fn claims(
     });
     if let (Value::Object(members), Some(transaction)) = (&mut claims, transaction) {
         members.insert("txn".into(), transaction.into());
+        members.insert("toe".into(), seconds(at).into());
     }
     claims
 }

@@ -37,13 +37,19 @@ pub trait StreamStore: Send {
     async fn stream_of(&mut self, receiver: &ReceiverId) -> StoreResult<Option<(Stream, StreamState)>>;
     /// Adds a stream that delivers these types.
     async fn insert_stream(&mut self, stream: &Stream, types: &[EventType]) -> StoreResult<()>;
-    /// Changes a stream, and takes it from the worker that sends it. A disabled stream loses its pending events, except
-    /// those about itself.
+    /// Changes a stream, and takes it from the worker that sends it. Pending events of other types are deleted.
     async fn update_stream(&mut self, stream: &Stream, types: &[EventType]) -> StoreResult<()>;
+    /// Notes when the receiver requested a verification event.
+    async fn note_verification(&mut self, stream: &Stream, at: Timestamp) -> StoreResult<()>;
     /// Deletes a stream with its pending events and removed subjects.
     async fn delete_stream(&mut self, id: &StreamId) -> StoreResult<()>;
-    /// Notes that a receiver has accepted events.
-    async fn note_delivery(&mut self, stream: &StreamId, at: Timestamp) -> StoreResult<()>;
+    /// Notes that a receiver has accepted events by polling, or has refused the last one.
+    async fn note_polled(
+        &mut self,
+        stream: &StreamId,
+        accepted_at: Option<Timestamp>,
+        refused: Option<&Problem>,
+    ) -> StoreResult<()>;
 }
 
 /// Stores the users that receivers have removed from their streams.
@@ -53,10 +59,10 @@ pub trait SubjectStore: Send {
     async fn user_with_address(&mut self, email: &str) -> StoreResult<Option<UserId>>;
     /// Counts the users that were removed from a stream.
     async fn count_removed_subjects(&mut self, stream: &StreamId) -> StoreResult<i64>;
-    /// Removes a user from a stream.
-    async fn exclude_subject(&mut self, stream: &StreamId, user: &UserId) -> StoreResult<()>;
-    /// Adds a user that was removed.
-    async fn include_subject(&mut self, stream: &StreamId, user: &UserId) -> StoreResult<()>;
+    /// Removes a user from a stream. Returns `false` if they are removed already.
+    async fn exclude_subject(&mut self, stream: &StreamId, user: &UserId) -> StoreResult<bool>;
+    /// Adds a user that was removed. Returns `false` if they are not removed.
+    async fn include_subject(&mut self, stream: &StreamId, user: &UserId) -> StoreResult<bool>;
 }
 
 /// Stores a tenant's keys.
@@ -64,26 +70,31 @@ pub trait SubjectStore: Send {
 pub trait KeyStore: Send {
     /// Returns the keys of the tenant, newest first.
     async fn signing_keys(&mut self) -> StoreResult<Vec<StoredKey>>;
-    /// Adds a key, which replaces the others. Those that were replaced before `forget_before` are deleted.
+    /// Adds a key, which replaces the others. Those that were replaced before `forget_before` are deleted. Locks the keys until
+    /// the end of the unit of work.
     async fn add_signing_key(&mut self, key: &StoredKey, forget_before: Timestamp) -> StoreResult<()>;
 }
 
 /// Stores pending events.
 #[async_trait]
 pub trait EventStore: Send {
-    /// Queues an event about a stream. It is delivered whatever the status of the stream is.
+    /// Queues an event about a stream. `stream-updated` is delivered whatever the status of the stream is.
     async fn queue_control(&mut self, ctx: &Ctx, stream: &StreamId, event: &ControlEvent) -> StoreResult<()>;
-    /// Returns up to `limit` pending events of a stream, oldest first: only those about the stream itself unless
-    /// `is_enabled`.
+    /// Returns up to `limit` pending events of a stream, oldest first: only changes of its status unless `is_enabled`.
     async fn pending_events(
         &mut self,
         stream: &StreamId,
         is_enabled: bool,
         limit: i64,
     ) -> StoreResult<Vec<QueuedEvent>>;
-    /// Deletes pending events.
-    async fn delete_events(&mut self, stream: &StreamId, jtis: &[String]) -> StoreResult<()>;
+    /// Deletes pending events, and returns how many there were.
+    async fn delete_events(&mut self, stream: &StreamId, jtis: &[String]) -> StoreResult<usize>;
+    /// Counts pending events, up to [`MAX_COUNTED`].
+    async fn count_events(&mut self, stream: &StreamId) -> StoreResult<i64>;
 }
+
+/// Pending events are counted up to this number.
+pub const MAX_COUNTED: i64 = 10_000;
 
 /// A pending event.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -104,6 +115,17 @@ pub enum EventContent {
     Source(SourceEvent),
     /// About the stream.
     Control(ControlEvent),
+}
+
+/// How an event is done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Done {
+    /// The receiver accepted it.
+    Accepted,
+    /// The receiver cannot read it.
+    Refused(Problem),
+    /// It says nothing any more.
+    Empty,
 }
 
 /// A stream of a tenant.
@@ -150,15 +172,9 @@ pub trait SignalQueue: Send + Sync {
     async fn due(&self, lease: &Lease, limit: usize) -> StoreResult<Vec<Key>>;
     /// Takes the lease of a stream; `None` if another worker has it, or it does not push any more.
     async fn take(&self, key: &Key, lease: &Lease, events: i64) -> StoreResult<Option<Taken>>;
-    /// Deletes events that the receiver has accepted or refused for good, extends the lease, and returns the next ones. `None`,
-    /// and nothing is changed, without the lease.
-    async fn advance(
-        &self,
-        key: &Key,
-        lease: &Lease,
-        done: &[String],
-        events: i64,
-    ) -> StoreResult<Option<Vec<QueuedEvent>>>;
+    /// Deletes events that are done, records how, and extends the lease. Returns `false`, and changes nothing, without the
+    /// lease.
+    async fn advance(&self, key: &Key, lease: &Lease, done: &[String], how: &Done) -> StoreResult<bool>;
     /// Records a failure and when the next attempt is due, and ends the lease. Returns the first failure since the last
     /// success; `None` without the lease.
     async fn fail(
@@ -168,6 +184,6 @@ pub trait SignalQueue: Send + Sync {
         problem: &Problem,
         next_attempt_at: Timestamp,
     ) -> StoreResult<Option<Timestamp>>;
-    /// Ends the lease.
+    /// Ends the lease. The stream is due again at once.
     async fn release(&self, key: &Key, lease: &Lease) -> StoreResult<()>;
 }

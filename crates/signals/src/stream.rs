@@ -95,13 +95,13 @@ pub struct Stream {
 /// How far a stream is.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct StreamState {
-    /// Events that wait.
+    /// Events that wait, up to [`MAX_COUNTED`](crate::MAX_COUNTED). 0 unless they were counted.
     pub pending: i64,
     /// When the receiver last accepted an event.
     pub delivered_at: Option<Timestamp>,
     /// The first failure since the last success.
     pub failing_since: Option<Timestamp>,
-    /// The last failure, while the stream fails.
+    /// The last failure, while the stream fails, or the last refusal of a token since the receiver accepted one.
     pub problem: Option<Problem>,
     /// When the next attempt is due, while the stream fails.
     pub next_attempt_at: Option<Timestamp>,

@@ -20,7 +20,6 @@ pub struct ReceiverView {
     name: String,
     audience: String,
     /// URIs of the event types that it may receive.
-    #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
     event_types: Vec<EventType>,
     subject_format: SubjectFormat,
     /// Whether it may receive events.
@@ -58,9 +57,8 @@ pub struct StreamSummary {
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     endpoint_url: Option<String>,
     /// URIs of the event types that the receiver has requested and may receive.
-    #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
     event_types: Vec<EventType>,
-    /// Number of events that wait.
+    /// Number of events that wait, up to 10,000.
     pending: i64,
     /// When the receiver last accepted an event.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -70,7 +68,7 @@ pub struct StreamSummary {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false, value_type = Option<String>, format = "date-time"))]
     failing_since: Option<Timestamp>,
-    /// The last failure, while the stream fails.
+    /// The last failure, while the stream fails, or the last refusal of a token since the receiver accepted one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(nullable = false))]
     problem: Option<Problem>,
@@ -100,7 +98,9 @@ impl ReceiverView {
 
 impl StreamSummary {
     fn new(receiver: &Receiver, stream: &Stream, state: &StreamState) -> Self {
-        let is_failing = stream.status == Status::Enabled && state.failing_since.is_some();
+        // Events that waited for a receiver that fails may be gone since.
+        let is_failing =
+            stream.status == Status::Enabled && state.failing_since.is_some() && state.pending > 0;
         Self {
             id: stream.id.clone(),
             status: stream.status,
@@ -113,7 +113,7 @@ impl StreamSummary {
             pending: state.pending,
             delivered_at: state.delivered_at,
             failing_since: state.failing_since.filter(|_| is_failing),
-            problem: state.problem.clone().filter(|_| is_failing),
+            problem: state.problem.clone().filter(|_| is_failing || state.failing_since.is_none()),
             next_attempt_at: state.next_attempt_at.filter(|_| is_failing),
         }
     }
@@ -132,12 +132,10 @@ pub struct StreamView {
     /// The audience of the receiver.
     aud: String,
     /// URIs of the event types that the receiver may receive.
-    #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
     events_supported: Vec<EventType>,
     /// URIs of the event types that the receiver has requested.
     events_requested: Vec<String>,
     /// URIs of the event types that the stream delivers.
-    #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
     events_delivered: Vec<EventType>,
     delivery: DeliveryView,
     /// Shortest time between two verification requests, in seconds.

@@ -13,14 +13,13 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, header};
 use kernel::{Env, Secret, StoreError, StoreResult, TenantId, Timestamp};
 use tokio::{
-    sync::Notify,
     task::{JoinSet, spawn_blocking},
-    time::{MissedTickBehavior, interval, timeout},
+    time::{Instant, MissedTickBehavior, interval, timeout},
 };
 use webhooks::client::Client;
 
 use crate::{
-    Delivery, Key, KeyError, Lease, Problem, SealSecret, SignalQueue, Taken,
+    Delivery, Done, Key, KeyError, Lease, News, Problem, SealSecret, SignalQueue, Taken,
     delivery::{open_header, prepare, sign},
 };
 
@@ -36,6 +35,8 @@ const LONGEST: i64 = 300_000;
 const FOUND: usize = 1_000;
 /// Number of events that are read and signed together.
 const AT_ONCE: i64 = 20;
+/// How long a worker sends one stream before others get their turn.
+const TURN: Duration = Duration::from_secs(20);
 /// Time limit of completing pushes at shutdown.
 const LAST: Duration = Duration::from_secs(10);
 
@@ -84,7 +85,7 @@ pub struct Worker {
     /// Time and randomness.
     pub env: Arc<dyn Env>,
     /// Announces new events of this process, which are sent at once.
-    pub wakeup: Arc<Notify>,
+    pub news: News,
     /// How much is done at once.
     pub limits: WorkerLimits,
 }
@@ -104,7 +105,7 @@ impl Worker {
         let mut bytes = [0; 16];
         self.env.fill(&mut bytes);
         let owner = data_encoding::HEXLOWER.encode(&bytes);
-        let wakeup = Arc::clone(&self.wakeup);
+        let news = self.news.clone();
         let run = Arc::new(Run {
             worker: self,
             owner,
@@ -119,7 +120,7 @@ impl Worker {
             tokio::select! {
                 () = &mut end => break,
                 _ = ticks.tick() => run.start_due(&mut tasks).await,
-                () = wakeup.notified() => run.start_due(&mut tasks).await,
+                queued = news.next() => run.start(&mut tasks, queued),
                 Some(_) = tasks.join_next() => {}
             }
         }
@@ -165,14 +166,17 @@ impl Run {
         self.current.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Starts a task for each stream that is due, as far as the limits permit.
+    /// Starts a task for each stream that is due.
     async fn start_due(self: &Arc<Self>, tasks: &mut JoinSet<()>) {
-        let worker = &self.worker;
-        let due = match worker.queue.due(&self.lease(), FOUND).await {
-            Ok(due) => due,
-            Err(error) => return worker.seen.queue_failed(None, &error),
-        };
-        for key in due {
+        match self.worker.queue.due(&self.lease(), FOUND).await {
+            Ok(due) => self.start(tasks, due),
+            Err(error) => self.worker.seen.queue_failed(None, &error),
+        }
+    }
+
+    /// Starts a task for each of these streams, as far as the limits permit.
+    fn start(self: &Arc<Self>, tasks: &mut JoinSet<()>, keys: impl IntoIterator<Item = Key>) {
+        for key in keys {
             if let Some(turn) = Turn::take(self, key) {
                 tasks.spawn(async move {
                     if let Err(error) = turn.run.send_stream(&turn.key).await {
@@ -188,46 +192,47 @@ impl Run {
         Lease { owner: self.owner.clone(), now, until: now.plus_millis(LEASE) }
     }
 
-    /// Sends the pending events of a stream one after the other, until one fails or the worker ends.
+    /// Sends pending events of a stream one after the other, until there are none, one fails, or the turn ends.
     async fn send_stream(&self, key: &Key) -> StoreResult<()> {
         let queue = &self.worker.queue;
-        let Some(mut taken) = queue.take(key, &self.lease(), AT_ONCE).await? else { return Ok(()) };
-        let Ok(Some(push)) = self.push_of(&taken) else {
-            return self.fail(key, taken.state.failing_since, &Problem::new("KEY")).await;
-        };
-        let mut since = taken.state.failing_since;
-        while !taken.events.is_empty() && !self.is_ending.load(Ordering::Relaxed) {
-            let Ok((tokens, mut done)) = self.sign(&taken).await else {
+        let ends_at = Instant::now() + TURN;
+        let mut since = None;
+        loop {
+            // Read again for each part, with the settings that the stream has then.
+            let Some(taken) = queue.take(key, &self.lease(), AT_ONCE).await? else { return Ok(()) };
+            since = since.or(taken.state.failing_since);
+            if taken.events.is_empty() || self.is_ending.load(Ordering::Relaxed) || Instant::now() > ends_at {
+                return queue.release(key, &self.lease()).await;
+            }
+            let Ok(Some(push)) = self.push_of(&taken) else {
                 return self.fail(key, since, &Problem::new("KEY")).await;
             };
-            let mut failure = None;
+            let Ok((tokens, empty)) = self.sign(&taken).await else {
+                return self.fail(key, since, &Problem::new("KEY")).await;
+            };
+            if !empty.is_empty() && !queue.advance(key, &self.lease(), &empty, &Done::Empty).await? {
+                return Ok(());
+            }
             for (jti, token) in tokens {
-                match self.post(&push, token).await {
-                    Ok(()) => {
-                        self.worker.seen.delivered(key, &jti);
-                        since = None;
-                        done.push(jti);
-                    }
-                    Err(problem) if problem.is_final() => {
-                        self.worker.seen.refused(key, &jti, &problem);
-                        done.push(jti);
-                    }
-                    Err(problem) => {
-                        failure = Some(problem);
-                        break;
-                    }
+                let done = match self.post(&push, token).await {
+                    Ok(()) => Done::Accepted,
+                    Err(problem) if problem.is_final() => Done::Refused(problem),
+                    Err(problem) => return self.fail(key, since, &problem).await,
+                };
+                match &done {
+                    Done::Refused(problem) => self.worker.seen.refused(key, &jti, problem),
+                    _ => self.worker.seen.delivered(key, &jti),
+                }
+                since = None;
+                // Without the lease, the stream was changed, disabled or deleted.
+                if !queue.advance(key, &self.lease(), &[jti], &done).await? {
+                    return Ok(());
+                }
+                if self.is_ending.load(Ordering::Relaxed) {
+                    return queue.release(key, &self.lease()).await;
                 }
             }
-            // Events that were accepted before a failure are not sent again.
-            match queue.advance(key, &self.lease(), &done, AT_ONCE).await? {
-                Some(events) => taken.events = events,
-                None => return Ok(()),
-            }
-            if let Some(problem) = failure {
-                return self.fail(key, since, &problem).await;
-            }
         }
-        queue.release(key, &self.lease()).await
     }
 
     /// Ends the turn of a stream whose events could not be read or recorded.

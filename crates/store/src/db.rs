@@ -45,7 +45,7 @@ pub(crate) enum Row {
     SignInName(SignInNameRow),
     User(Box<UserUpdate>),
     Entry(Box<EntryRow>),
-    FanOut(FanOut),
+    FanOut(Box<FanOut>),
     Grant(Box<GrantRow>),
     Delivery(Box<PendingRow>),
 }
@@ -135,9 +135,9 @@ impl Db {
         self.woken.add(id, has_changed);
     }
 
-    /// Wakes the worker that pushes shared signals after the commit.
-    pub(crate) fn wake_pushes(&mut self) {
-        self.woken.add_signals();
+    /// Announces after the commit that a stream of shared signals has new events, or has changed.
+    pub(crate) fn announce_stream(&mut self, id: ::signals::StreamId) {
+        self.woken.add_stream(id);
     }
 
     /// Queues a row for the next flush. Rows of the audit log and deliveries require no audit entry; all others do.

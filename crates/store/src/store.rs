@@ -2,12 +2,9 @@
 
 use std::{collections::BTreeSet, path::PathBuf, str::FromStr, time::Duration};
 
-use std::sync::Arc;
-
 use ::webhooks::Wakeups;
 use audit::{Audited, EntryKeys, Filter};
 use kernel::{Ctx, StoreError, StoreResult, TenantId};
-use tokio::sync::Notify;
 
 use crate::{
     Across, CredentialKey, Export, ExportOutcome, Failure, PoolMetrics, TenantTurn, Tx,
@@ -119,9 +116,9 @@ impl Store {
         }
     }
 
-    /// Returns what is notified of events for streams of shared signals, committed through this store or a handle made from
+    /// Returns the announcements of events for streams of shared signals, committed through this store or a handle made from
     /// it.
-    pub fn signals_queued(&self) -> &Arc<Notify> {
+    pub fn signal_news(&self) -> &::signals::News {
         match &self.0 {
             Backend::Postgres(postgres) => &postgres.listeners.signals,
             Backend::Sqlite(sqlite) => &sqlite.writer.listeners.signals,

@@ -86,6 +86,7 @@ CREATE TABLE signal_events (
 );
 CREATE INDEX signal_events_created ON signal_events (created_at);
 CREATE INDEX signal_events_control ON signal_events (tenant_id, stream_id, jti) WHERE control IS NOT NULL;
+CREATE INDEX signal_events_user ON signal_events (tenant_id, user_id);
 
 -- Users that a receiver has removed from its stream.
 CREATE TABLE signal_removed_subjects (

@@ -86,6 +86,7 @@ CREATE TABLE signal_events (
 ) WITHOUT ROWID;
 CREATE INDEX signal_events_created ON signal_events (created_at);
 CREATE INDEX signal_events_control ON signal_events (tenant_id, stream_id, jti) WHERE control IS NOT NULL;
+CREATE INDEX signal_events_user ON signal_events (tenant_id, user_id);
 
 -- Users that a receiver has removed from its stream.
 CREATE TABLE signal_removed_subjects (
@@ -119,6 +120,7 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
     ('signal_events', 'signal_events', '100000 200 100 1'),
     ('signal_events', 'signal_events_created', '100000 10'),
     ('signal_events', 'signal_events_control', '1000 4 2 1'),
+    ('signal_events', 'signal_events_user', '100000 200 4'),
     ('signal_removed_subjects', 'signal_removed_subjects', '10000 20 10 1'),
     ('signal_keys', 'signal_keys', '1000 2 1');
 ANALYZE sqlite_schema;

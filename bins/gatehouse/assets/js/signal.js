@@ -56,7 +56,7 @@ function showStream({ stream, ...rest }) {
   const problem = $("[data-problem]", part);
   problem.hidden = !stream?.problem;
   problem.replaceChildren();
-  if (stream?.problem) problem.append(problemText(stream.problem), " First failure ", time(stream.failingSince), stream.nextAttemptAt ? ", next attempt " : "", ...(stream.nextAttemptAt ? [time(stream.nextAttemptAt)] : []), ".");
+  if (stream?.problem) problem.append(stream.failingSince ? "" : "The last refused event: ", problemText(stream.problem), ...(stream.failingSince ? [" First failure ", time(stream.failingSince)] : []), stream.nextAttemptAt ? ", next attempt " : "", ...(stream.nextAttemptAt ? [time(stream.nextAttemptAt)] : []), ".");
   const facts = !stream ? [] : [
     fact("Delivery", stream.endpointUrl ? element("span", "Push to ", element("code", stream.endpointUrl)) : "Poll"),
     fact("Events", String(stream.eventTypes.length), ` of ${rest.eventTypes.length} permitted types`),

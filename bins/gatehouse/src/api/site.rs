@@ -6,6 +6,7 @@ use actix_web::web;
 use gate::pipeline::Pipeline;
 use log_streams::Sending;
 use sign_in::Verifiers;
+use tokio::sync::Semaphore;
 use webhooks::client::Client;
 
 use super::{auth::Auth, documents::Documents, saml::Saml, settings::AuditLogs};
@@ -29,6 +30,8 @@ pub(crate) struct Site {
     pub(crate) makers: Arc<TrustAnchors>,
     pub(crate) dns: saml_sp::DnsTxt,
     pub(crate) documents: &'static Documents,
+    /// Turns of signing polled signals.
+    pub(crate) signing: Semaphore,
 }
 
 impl Site {

@@ -45,7 +45,7 @@ impl SignalWorker {
             issuer: Box::new(move |tenant: &TenantId| ssf::issuer(&base_url, tenant)),
             seen: Arc::new(Observer),
             env: Arc::clone(&self.env),
-            wakeup: Arc::clone(self.store.signals_queued()),
+            news: self.store.signal_news().clone(),
             limits: WorkerLimits::default(),
         };
         worker.run(self.end.notified()).await;

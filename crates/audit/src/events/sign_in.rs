@@ -28,6 +28,8 @@ events! {
         user: String = "usr_01jz2222222222222222222222".into(),
         /// Previous ID of the session.
         previous: String = "ses_01jz7777777777777777777777".into(),
+        /// Authentication methods (`amr`) that were proved now; none if the policy changed.
+        proved: Vec<String> = vec!["otp".into()],
     }
     /// A session started.
     SessionStarted = "ACCOUNT_SESSION_STARTED" (SESSION, BY_USER) {

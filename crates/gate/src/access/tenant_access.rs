@@ -4,7 +4,6 @@ use std::{
     future::{Ready, ready},
     marker::PhantomData,
     net::IpAddr,
-    sync::Arc,
     time::Duration,
 };
 
@@ -13,7 +12,6 @@ use audit::Audited;
 use credentials::attempts;
 use kernel::{Ctx, Env, StoreError, StoreResult, TenantId};
 use store::{Across, Cost, Failure, Tx};
-use tokio::sync::Notify;
 
 use super::{
     authority::{Authority, WorkError},
@@ -114,9 +112,9 @@ impl<P: Permission> Access<P> {
         self.ctx.ip
     }
 
-    /// Returns what is notified of queued shared signals, of all tenants.
-    pub fn signals_queued(&self) -> Arc<Notify> {
-        Arc::clone(self.gate.store.signals_queued())
+    /// Returns the announcements of queued shared signals, of all tenants.
+    pub fn signal_news(&self) -> &signals::News {
+        self.gate.store.signal_news()
     }
 
     /// Runs `work` after the response. A shutdown waits for it.

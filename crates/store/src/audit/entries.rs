@@ -23,7 +23,7 @@ impl AuditStore for Tx {
         for entry in entries {
             let stored = entry.stored(&self.entry_keys)?;
             self.db.later(Row::Entry(Box::new(EntryRow::new(&self.tenant, stored))))?;
-            self.db.later(Row::FanOut(FanOut::new(entry, &self.changed_emails)))?;
+            self.db.later(Row::FanOut(Box::new(FanOut::new(entry, &self.changed_emails))))?;
         }
         Ok(())
     }

@@ -3,16 +3,24 @@
 use async_trait::async_trait;
 use audit::Unaudited;
 use chrono::NaiveDateTime;
-use diesel::prelude::*;
+use diesel::{
+    prelude::*,
+    sql_query,
+    sql_types::{BigInt, Text},
+};
 use diesel_async::RunQueryDsl;
-use kernel::{Ctx, StoreResult, Timestamp};
-use signals::{ControlEvent, EventContent, EventStore, EventType, QueuedEvent, SourceEvent, StreamId};
+use kernel::{Ctx, StoreResult, Timestamp, UserId};
+use signals::{
+    ControlEvent, EventContent, EventStore, EventType, MAX_COUNTED, QueuedEvent, STREAM_UPDATED, SourceEvent,
+    StreamId,
+};
 use webhooks::EventId;
 
 use crate::{
     Tx,
     db::{change_unaudited, read},
     json::{JsonText, json_text, read_json},
+    prepared::Prepared,
     schema::{audit_entries as entries, signal_events as rows, signal_removed_subjects as removed, users},
 };
 
@@ -21,6 +29,16 @@ type EntryColumns = (String, String, String, String, NaiveDateTime, JsonText);
 
 /// A pending event with what its token is made of.
 type PendingRow = (EventRow, Option<EntryColumns>, Option<String>, Option<String>);
+
+/// Counts pending events, up to a limit.
+const COUNT: &str = "SELECT count(*) AS events FROM \
+    (SELECT 1 FROM signal_events WHERE tenant_id = $1 AND stream_id = $2 LIMIT $3) AS few";
+
+#[derive(QueryableByName)]
+struct Counted {
+    #[diesel(sql_type = BigInt)]
+    events: i64,
+}
 
 #[derive(Insertable, Queryable, Selectable)]
 #[diesel(table_name = rows, treat_none_as_default_value = false)]
@@ -95,7 +113,7 @@ impl EventStore for Tx {
             created_at: ctx.now.naive(),
         };
         change_unaudited!(self, Unaudited::Delivered, c => diesel::insert_into(rows::table).values(&row).execute(c).await)?;
-        self.db.wake_pushes();
+        self.db.announce_stream(stream.clone());
         Ok(())
     }
 
@@ -107,7 +125,8 @@ impl EventStore for Tx {
     ) -> StoreResult<Vec<QueuedEvent>> {
         let (tenant, stream) = (self.tenant.to_string(), stream.to_string());
         let query = pending!(tenant, stream).limit(limit);
-        let of_stream = query.clone().filter(rows::control.is_not_null());
+        let of_stream =
+            query.clone().filter(rows::control.is_not_null()).filter(rows::event_type.eq(STREAM_UPDATED));
         let found: Vec<PendingRow> = if is_enabled {
             read!(self, c => query.select(columns!()).load(c).await)?
         } else {
@@ -116,12 +135,35 @@ impl EventStore for Tx {
         found.into_iter().map(queued).collect()
     }
 
-    async fn delete_events(&mut self, stream: &StreamId, jtis: &[String]) -> StoreResult<()> {
+    async fn delete_events(&mut self, stream: &StreamId, jtis: &[String]) -> StoreResult<usize> {
         let tenant = self.tenant.as_str().to_owned();
+        let mut deleted = 0;
         for jti in jtis {
             let row = diesel::delete(rows::table.find((&tenant, stream.as_str(), jti)));
-            change_unaudited!(self, Unaudited::Delivered, c => row.execute(c).await)?;
+            deleted += change_unaudited!(self, Unaudited::Delivered, c => row.execute(c).await)?;
         }
+        Ok(deleted)
+    }
+
+    async fn count_events(&mut self, stream: &StreamId) -> StoreResult<i64> {
+        let query = sql_query(COUNT)
+            .bind::<Text, _>(self.tenant.to_string())
+            .bind::<Text, _>(stream.to_string())
+            .bind::<BigInt, _>(MAX_COUNTED);
+        let counted: Counted = read!(self, c => query.get_result(c).await)?;
+        Ok(counted.events)
+    }
+}
+
+impl Tx {
+    /// Keeps the email address of a user in events that wait, before the address changes.
+    pub(crate) async fn keep_email_of_events(&mut self, user: &UserId, email: &str) -> StoreResult<()> {
+        let waiting = rows::table
+            .filter(rows::tenant_id.eq(self.tenant.as_str()))
+            .filter(rows::user_id.eq(user.as_str()))
+            .filter(rows::former_email.is_null());
+        let update = Prepared(diesel::update(waiting).set(rows::former_email.eq(Some(email))));
+        change_unaudited!(self, Unaudited::PartOfChange, c => update.execute(c).await)?;
         Ok(())
     }
 }

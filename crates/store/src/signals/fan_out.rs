@@ -1,5 +1,6 @@
 //! Queues the events of an audit entry, in the transaction of the change.
 
+use ::signals::EventType;
 use audit::Entry;
 use chrono::NaiveDateTime;
 use diesel::{
@@ -27,6 +28,7 @@ macro_rules! insert_events {
             routes::table
                 .filter(routes::tenant_id.eq(&$of.tenant))
                 .filter(routes::audit_code.eq($of.code))
+                .filter(routes::event_type.ne($of.excluded))
                 .select((
                     routes::tenant_id,
                     routes::stream_id,
@@ -51,7 +53,8 @@ macro_rules! insert_events {
                     rows::new_email,
                     rows::control,
                     rows::created_at,
-                )),
+                ))
+                .returning(rows::stream_id),
         )
     }};
 }
@@ -71,6 +74,8 @@ pub(crate) struct SignalFanOut {
     /// The beginning of the IDs of tokens.
     jti: String,
     code: &'static str,
+    /// A type of event that the entry does not cause.
+    excluded: &'static str,
     at: NaiveDateTime,
     /// The user that it is about, empty if it is about none.
     user: String,
@@ -81,30 +86,33 @@ impl SignalFanOut {
     /// Returns `None` if no event is made of the entry. The addresses are those that the unit of work has changed or
     /// deleted.
     pub(crate) fn of(entry: &Entry, changed: &[ChangedEmail]) -> Option<Self> {
-        if !signals::is_source(entry.event.code) {
+        if !::signals::is_source(entry.event.code) {
             return None;
         }
         let subject = entry.event.subject();
         let user = subject.strip_prefix("user:").unwrap_or_default().to_owned();
         let email = changed.iter().find(|email| email.user == user).cloned().unwrap_or_default();
+        // Most changes of a user do not change the address.
+        let excluded = if email.new.is_none() { EventType::IdentifierChanged.uri() } else { "" };
         Some(Self {
             tenant: entry.tenant.to_string(),
             entry: entry.id.to_string(),
             jti: [event_of(entry.id.as_str()).as_str(), "."].concat(),
             code: entry.event.code,
+            excluded,
             at: entry.timestamp.naive(),
             user,
             email,
         })
     }
 
-    /// Returns the number of queued events.
-    pub(crate) async fn on_postgres(&self, mut conn: &AsyncPgConnection) -> QueryResult<usize> {
-        insert_events!(self).execute(&mut conn).await
+    /// Returns the streams.
+    pub(crate) async fn on_postgres(&self, mut conn: &AsyncPgConnection) -> QueryResult<Vec<String>> {
+        insert_events!(self).load(&mut conn).await
     }
 
-    /// Returns the number of queued events.
-    pub(crate) async fn on_sqlite(&self, conn: &mut SqliteConn) -> QueryResult<usize> {
-        insert_events!(self).execute(conn).await
+    /// Returns the streams.
+    pub(crate) async fn on_sqlite(&self, conn: &mut SqliteConn) -> QueryResult<Vec<String>> {
+        insert_events!(self).load(conn).await
     }
 }

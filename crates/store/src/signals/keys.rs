@@ -10,10 +10,10 @@ use signals::{KeyStore, StoredKey};
 
 use crate::{
     Tx,
-    db::{change, change_unaudited, read},
+    db::{change, change_unaudited, lock, read},
     json::{JsonText, json_text, read_json},
     prepared::Prepared,
-    schema::signal_keys as rows,
+    schema::{signal_keys as rows, tenants},
 };
 
 #[derive(Insertable, Queryable, Selectable)]
@@ -48,6 +48,9 @@ impl KeyStore for Tx {
 
     async fn add_signing_key(&mut self, key: &StoredKey, forget_before: Timestamp) -> StoreResult<()> {
         let tenant = self.tenant.as_str().to_owned();
+        // One at a time, so that one key is the newest.
+        let _locked: Option<String> =
+            lock!(self, for_update, first, tenants::table.find(&tenant).select(tenants::id))?;
         let forgotten = rows::table
             .filter(rows::tenant_id.eq(&tenant))
             .filter(rows::replaced_at.lt(forget_before.naive()));

@@ -6,8 +6,8 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use kernel::{StoreResult, Timestamp};
 use signals::{
-    EventStore as _, KeyStore as _, Lease, Problem, QueuedEvent, Receiver, ReceiverId, ReceiverStore as _,
-    StreamId, StreamState, StreamStore as _, Taken,
+    Done, EventStore as _, KeyStore as _, Lease, Problem, Receiver, ReceiverId, ReceiverStore as _, StreamId,
+    StreamState, StreamStore as _, Taken,
 };
 
 use crate::{
@@ -30,11 +30,11 @@ pub(super) struct StateRow {
 }
 
 impl StateRow {
-    pub(super) fn read(self, pending: i64) -> StoreResult<StreamState> {
+    pub(super) fn read(self) -> StoreResult<StreamState> {
         let problem = self.problem.as_ref().map(|problem| read_json("signal_stream_states.problem", problem));
         let failing_since = self.failing_since.map(Timestamp::from_naive);
         Ok(StreamState {
-            pending,
+            pending: 0,
             delivered_at: self.delivered_at.map(Timestamp::from_naive),
             failing_since,
             problem: problem.transpose()?,
@@ -46,9 +46,16 @@ impl StateRow {
 /// The failures of a stream. By default there are none.
 #[derive(AsChangeset, Default)]
 #[diesel(table_name = states, treat_none_as_null = true)]
-struct Health {
+pub(super) struct Health {
     failing_since: Option<NaiveDateTime>,
     problem: Option<JsonText>,
+}
+
+impl Health {
+    /// The receiver has refused a token, and does not fail.
+    pub(super) fn refused(problem: &Problem) -> StoreResult<Self> {
+        Ok(Self { failing_since: None, problem: Some(json_text("signal_stream_states.problem", problem)?) })
+    }
 }
 
 impl Tx {
@@ -60,22 +67,21 @@ impl Tx {
         limit: i64,
     ) -> StoreResult<Option<Taken>> {
         let row = states::table.find((self.tenant.as_str().to_owned(), id.as_str()));
-        let columns = (states::receiver_id, states::pushes, states::lease_owner, states::lease_until);
-        let found: Option<(String, bool, String, NaiveDateTime)> =
-            read!(self, c => row.clone().select(columns).first(c).await.optional())?;
-        let Some((receiver, _, _, _)) = found else { return Ok(None) };
+        let query = row.clone().select(states::receiver_id);
+        let receiver: Option<String> = read!(self, c => query.first(c).await.optional())?;
+        let Some(receiver) = receiver else { return Ok(None) };
         let receiver: ReceiverId =
             receiver.parse().map_err(|error| corrupt("signal_stream_states.receiver_id", error))?;
         // Locked in the same order as changes of the stream.
         let receiver: Option<Receiver> = self.receiver(&receiver).await?;
         let Some(receiver) = receiver else { return Ok(None) };
         let Some((stream, state)) = self.stream_of(&receiver.id).await? else { return Ok(None) };
-        let columns = (states::pushes, states::lease_owner, states::lease_until);
-        let held: Option<(bool, String, NaiveDateTime)> =
+        let columns = (states::pushes, states::lease_owner, states::lease_until, states::due_at);
+        let held: Option<(bool, String, NaiveDateTime, NaiveDateTime)> =
             lock!(self, for_update, first, row.clone().select(columns))?;
-        let Some((pushes, owner, until)) = held else { return Ok(None) };
+        let Some((pushes, owner, until, due_at)) = held else { return Ok(None) };
         let is_free = owner.is_empty() || owner == lease.owner || Timestamp::from_naive(until) <= lease.now;
-        if !pushes || !is_free || stream.id != *id {
+        if !pushes || !is_free || due_at > lease.now.naive() || stream.id != *id {
             return Ok(None);
         }
         let taken = (states::lease_owner.eq(&lease.owner), states::lease_until.eq(lease.until.naive()));
@@ -86,28 +92,41 @@ impl Tx {
         Ok(Some(Taken { tenant: self.tenant.clone(), receiver, stream, state, key, events }))
     }
 
-    /// Deletes events that were delivered, and returns the next ones. `None` without the lease.
+    /// Whether a stream pushes, and its next attempt is due. Locks nothing.
+    pub(super) async fn is_push_due(&mut self, id: &StreamId, lease: &Lease) -> StoreResult<bool> {
+        let row = states::table
+            .find((self.tenant.as_str().to_owned(), id.as_str()))
+            .filter(states::pushes)
+            .filter(states::due_at.le(lease.now.naive()))
+            .select(states::stream_id);
+        let found: Option<String> = read!(self, c => row.first(c).await.optional())?;
+        Ok(found.is_some())
+    }
+
+    /// Deletes events that are done, and records how. Returns `false` without the lease.
     pub(super) async fn advance_push(
         &mut self,
         id: &StreamId,
         lease: &Lease,
-        (done, limit): (&[String], i64),
-    ) -> StoreResult<Option<Vec<QueuedEvent>>> {
+        (done, how): (&[String], &Done),
+    ) -> StoreResult<bool> {
         let row = states::table.find((self.tenant.as_str().to_owned(), id.as_str()));
         let held = row.clone().filter(states::lease_owner.eq(&lease.owner)).select(states::enabled);
         let held: Option<bool> = lock!(self, for_update, first, held)?;
-        let Some(is_enabled) = held else { return Ok(None) };
-        if !done.is_empty() {
-            self.delete_events(id, done).await?;
-            let delivered = (
-                (states::lease_until.eq(lease.until.naive()), states::due_at.eq(lease.now.naive())),
-                states::delivered_at.eq(Some(lease.now.naive())),
-                Health::default(),
-            );
-            let update = Prepared(diesel::update(row).set(delivered));
-            change_unaudited!(self, Unaudited::Delivered, c => update.execute(c).await)?;
+        if held.is_none() {
+            return Ok(false);
         }
-        self.pending_events(id, is_enabled, limit).await.map(Some)
+        self.delete_events(id, done).await?;
+        let extended = (states::lease_until.eq(lease.until.naive()), states::due_at.eq(lease.now.naive()));
+        let delivered_at = (*how == Done::Accepted).then(|| states::delivered_at.eq(Some(lease.now.naive())));
+        let health = match how {
+            Done::Accepted => Some(Health::default()),
+            Done::Refused(problem) => Some(Health::refused(problem)?),
+            Done::Empty => None,
+        };
+        let update = Prepared(diesel::update(row).set((extended, delivered_at, health)));
+        change_unaudited!(self, Unaudited::Delivered, c => update.execute(c).await)?;
+        Ok(true)
     }
 
     /// Records a failure, and ends the lease. `None` without the lease.

@@ -7,7 +7,7 @@ use audit::{Audited, Unaudited};
 use diesel::{dsl::exists, prelude::*};
 use diesel_async::RunQueryDsl;
 use kernel::{Actor, Ctx, Env, StoreError, StoreResult, TenantId, Timestamp};
-use signals::{Key, Lease, Problem, QueuedEvent, SignalQueue, Taken};
+use signals::{Done, Key, Lease, Problem, STREAM_UPDATED, SignalQueue, Taken};
 
 use crate::{
     Across, Store, Tx,
@@ -50,20 +50,20 @@ impl SignalQueue for PushQueue {
     }
 
     async fn take(&self, key: &Key, lease: &Lease, limit: i64) -> StoreResult<Option<Taken>> {
+        let (id, of) = (key.stream.clone(), lease.clone());
+        let look = async move |tx: &mut Tx| tx.is_push_due(&id, &of).await;
+        // Most streams that are announced poll.
+        if !self.store.read::<_, StoreError>(key.tenant.clone(), look).await? {
+            return Ok(None);
+        }
         let (id, lease) = (key.stream.clone(), lease.clone());
         self.write(&key.tenant, async move |tx: &mut Tx| tx.take_push(&id, &lease, limit).await).await
     }
 
-    async fn advance(
-        &self,
-        key: &Key,
-        lease: &Lease,
-        done: &[String],
-        limit: i64,
-    ) -> StoreResult<Option<Vec<QueuedEvent>>> {
-        let (id, lease, done) = (key.stream.clone(), lease.clone(), done.to_vec());
-        let work = async move |tx: &mut Tx| tx.advance_push(&id, &lease, (&done, limit)).await;
-        self.write(&key.tenant, work).await
+    async fn advance(&self, key: &Key, lease: &Lease, done: &[String], how: &Done) -> StoreResult<bool> {
+        let (id, lease, done, how) = (key.stream.clone(), lease.clone(), done.to_vec(), how.clone());
+        self.write(&key.tenant, async move |tx: &mut Tx| tx.advance_push(&id, &lease, (&done, &how)).await)
+            .await
     }
 
     async fn fail(
@@ -88,15 +88,16 @@ impl Across {
     /// Returns streams with events to push, whose next attempt is due and that no other worker has a lease of.
     async fn due_pushes(&mut self, lease: &Lease, limit: i64) -> StoreResult<Vec<Key>> {
         let now = lease.now.naive();
-        let found: Vec<(String, String)> = if self.is_distributed {
+        let mut found: Vec<(String, String, String)> = if self.is_distributed {
             let owner = &lease.owner;
             let due = format!(
                 "WHERE pushes AND due_at <= '{now}' AND (lease_owner IN ('', '{owner}') OR lease_until <= '{now}') \
                  AND EXISTS (SELECT FROM %2$s AS events WHERE events.tenant_id = states.tenant_id \
-                 AND events.stream_id = states.stream_id AND (states.enabled OR control IS NOT NULL)) \
+                 AND events.stream_id = states.stream_id AND (states.enabled OR event_type = '{STREAM_UPDATED}')) \
                  ORDER BY due_at LIMIT {limit}"
             );
-            let due = select_of_shard("tenant_id, stream_id", &due).replace("%1$s", "%1$s AS states");
+            let due =
+                select_of_shard("due_at::text, tenant_id, stream_id", &due).replace("%1$s", "%1$s AS states");
             self.on_shards_of_both(("signal_stream_states", "signal_events"), &due).await?
         } else {
             let is_free = states::lease_owner
@@ -106,7 +107,7 @@ impl Across {
             let is_pending = events::table
                 .filter(events::tenant_id.eq(states::tenant_id))
                 .filter(events::stream_id.eq(states::stream_id))
-                .filter(states::enabled.or(events::control.is_not_null()));
+                .filter(states::enabled.or(events::event_type.eq(STREAM_UPDATED)));
             let query = states::table
                 .filter(states::pushes)
                 .filter(states::due_at.le(now))
@@ -115,14 +116,19 @@ impl Across {
                 .order(states::due_at)
                 .limit(limit)
                 .select((states::tenant_id, states::stream_id));
-            on!(&mut self.conn, c => query.load(c).await)?
+            let found: Vec<(String, String)> = on!(&mut self.conn, c => query.load(c).await)?;
+            found.into_iter().map(|(tenant, stream)| (String::new(), tenant, stream)).collect()
         };
-        let key = |(tenant, stream): &(String, String)| {
+        if self.is_distributed {
+            // Those that wait for longest, of all shards.
+            found = merge_first(found, limit);
+        }
+        let key = |(_, tenant, stream): &(String, String, String)| {
             Ok(Key {
                 tenant: tenant.parse().map_err(|error| corrupt("signal_stream_states.tenant_id", error))?,
                 stream: stream.parse().map_err(|error| corrupt("signal_stream_states.stream_id", error))?,
             })
         };
-        merge_first(found, limit).iter().map(key).collect()
+        found.iter().map(key).collect()
     }
 }

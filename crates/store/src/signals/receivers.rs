@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use kernel::StoreResult;
-use signals::{Receiver, ReceiverId, ReceiverStore, ReceiverWithStream, StreamStore as _};
+use signals::{EventStore as _, Receiver, ReceiverId, ReceiverStore, ReceiverWithStream, StreamStore as _};
 
 use super::receiver_row::ReceiverRow;
 use crate::{
@@ -23,7 +23,10 @@ impl ReceiverStore for Tx {
         let mut receivers = Vec::new();
         for row in found {
             let receiver = Receiver::try_from(row)?;
-            let stream = self.stream_of(&receiver.id).await?;
+            let mut stream = self.stream_of(&receiver.id).await?;
+            if let Some((stream, state)) = &mut stream {
+                state.pending = self.count_events(&stream.id).await?;
+            }
             receivers.push((receiver, stream));
         }
         Ok(receivers)

@@ -6,9 +6,12 @@ use chrono::NaiveDateTime;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use kernel::{StoreError, StoreResult, Timestamp};
-use signals::{Delivery, EventType, ReceiverId, Status, Stream, StreamId, StreamState, StreamStore};
+use signals::{
+    Delivery, EventType, Problem, ReceiverId, Status, Stream, StreamId, StreamState, StreamStore,
+    VERIFICATION,
+};
 
-use super::progress::StateRow;
+use super::progress::{Health, StateRow};
 use crate::{
     Tx,
     db::{change, change_unaudited, lock, read},
@@ -98,12 +101,7 @@ impl StreamStore for Tx {
         let stream = Stream::try_from(row)?;
         let state = states::table.find((&tenant, stream.id.as_str()));
         let state: StateRow = read!(self, c => state.select(StateRow::as_select()).first(c).await)?;
-        let pending = events::table
-            .filter(events::tenant_id.eq(&tenant))
-            .filter(events::stream_id.eq(stream.id.as_str()))
-            .count();
-        let pending: i64 = read!(self, c => pending.get_result(c).await)?;
-        Ok(Some((stream, state.read(pending)?)))
+        Ok(Some((stream, state.read()?)))
     }
 
     async fn insert_stream(&mut self, stream: &Stream, types: &[EventType]) -> StoreResult<()> {
@@ -131,19 +129,27 @@ impl StreamStore for Tx {
             (states::pushes.eq(pushes(stream)), states::enabled.eq(stream.is_delivering())),
             // At once, and not by the worker that sends to the previous URL.
             (states::due_at.eq(stream.updated_at.naive()), states::lease_owner.eq("")),
+            Health::default(),
         );
         let update = Prepared(diesel::update(state).set(due));
         change_unaudited!(self, Unaudited::PartOfChange, c => update.execute(c).await)?;
         self.delete_routes(&tenant, &stream.id).await?;
         self.insert_routes(&tenant, &stream.id, types).await?;
-        if stream.status == Status::Disabled {
+        let types = types.iter().map(|one| one.uri());
+        let known = EventType::ALL.iter().map(|one| one.uri()).chain([VERIFICATION]);
+        let kept: Vec<_> = if stream.status == Status::Disabled {
+            Vec::new()
+        } else {
+            types.chain([VERIFICATION]).collect()
+        };
+        for other in known.filter(|uri| !kept.contains(uri)) {
             let row = events::table
                 .filter(events::tenant_id.eq(&tenant))
                 .filter(events::stream_id.eq(stream.id.as_str()))
-                .filter(events::control.is_null());
+                .filter(events::event_type.eq(other));
             change!(self, c => diesel::delete(row).execute(c).await)?;
         }
-        self.db.wake_pushes();
+        self.db.announce_stream(stream.id.clone());
         Ok(())
     }
 
@@ -163,9 +169,23 @@ impl StreamStore for Tx {
         Ok(())
     }
 
-    async fn note_delivery(&mut self, stream: &StreamId, at: Timestamp) -> StoreResult<()> {
+    async fn note_verification(&mut self, stream: &Stream, at: Timestamp) -> StoreResult<()> {
+        let row = rows::table.find((self.tenant.as_str(), stream.receiver.as_str()));
+        let update = Prepared(diesel::update(row).set(rows::verified_at.eq(Some(at.naive()))));
+        change!(self, c => update.execute(c).await)?;
+        Ok(())
+    }
+
+    async fn note_polled(
+        &mut self,
+        stream: &StreamId,
+        accepted_at: Option<Timestamp>,
+        refused: Option<&Problem>,
+    ) -> StoreResult<()> {
         let row = states::table.find((self.tenant.as_str(), stream.as_str()));
-        let update = Prepared(diesel::update(row).set(states::delivered_at.eq(Some(at.naive()))));
+        let accepted = accepted_at.map(|at| states::delivered_at.eq(Some(at.naive())));
+        let health = refused.map_or_else(|| Ok(Health::default()), Health::refused)?;
+        let update = Prepared(diesel::update(row).set((accepted, health)));
         change_unaudited!(self, Unaudited::Delivered, c => update.execute(c).await)?;
         Ok(())
     }

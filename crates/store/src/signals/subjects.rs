@@ -30,19 +30,18 @@ impl SubjectStore for Tx {
         read!(self, c => query.get_result(c).await)
     }
 
-    async fn exclude_subject(&mut self, stream: &StreamId, user: &UserId) -> StoreResult<()> {
+    async fn exclude_subject(&mut self, stream: &StreamId, user: &UserId) -> StoreResult<bool> {
         let row = (
             rows::tenant_id.eq(self.tenant.as_str()),
             rows::stream_id.eq(stream.as_str()),
             rows::user_id.eq(user.as_str()),
         );
-        change!(self, c => diesel::insert_into(rows::table).values(row).on_conflict_do_nothing().execute(c).await)?;
-        Ok(())
+        let added = change!(self, c => diesel::insert_into(rows::table).values(row).on_conflict_do_nothing().execute(c).await)?;
+        Ok(added > 0)
     }
 
-    async fn include_subject(&mut self, stream: &StreamId, user: &UserId) -> StoreResult<()> {
+    async fn include_subject(&mut self, stream: &StreamId, user: &UserId) -> StoreResult<bool> {
         let row = rows::table.find((self.tenant.as_str(), stream.as_str(), user.as_str()));
-        change!(self, c => diesel::delete(row).execute(c).await)?;
-        Ok(())
+        Ok(change!(self, c => diesel::delete(row).execute(c).await)? > 0)
     }
 }

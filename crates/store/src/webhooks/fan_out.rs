@@ -1,7 +1,6 @@
 //! Creates the deliveries of an audit entry, in the transaction of the change.
 
-use std::sync::Arc;
-
+use ::signals::{News, StreamId};
 use ::webhooks::{Key, SubscriptionId, Wakeups};
 use audit::Entry;
 use chrono::NaiveDateTime;
@@ -13,7 +12,6 @@ use diesel::{
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use futures_util::future::join3;
 use kernel::{StoreResult, TenantId};
-use tokio::sync::Notify;
 
 use super::delivery_row::event_of;
 use crate::{
@@ -115,24 +113,24 @@ impl FanOut {
         let signals = async {
             match &self.signals {
                 Some(signals) => signals.on_postgres(conn).await,
-                None => Ok(0),
+                None => Ok(Vec::new()),
             }
         };
         let (queued, subscriptions, signals) =
             join3(unsealed.execute(&mut one), deliveries.load(&mut other), signals).await;
         queued?;
-        Ok(FannedOut { subscriptions: subscriptions?, has_signals: signals? > 0 })
+        Ok(FannedOut { subscriptions: subscriptions?, streams: signals? })
     }
 
     pub(crate) async fn on_sqlite(&self, conn: &mut SqliteConn) -> QueryResult<FannedOut> {
         let (event, delivery) = self.ids();
         insert_unsealed!(self).execute(conn).await?;
         let subscriptions = insert_deliveries!(self, &event, &delivery).load(conn).await?;
-        let signals = match &self.signals {
+        let streams = match &self.signals {
             Some(signals) => signals.on_sqlite(conn).await?,
-            None => 0,
+            None => Vec::new(),
         };
-        Ok(FannedOut { subscriptions, has_signals: signals > 0 })
+        Ok(FannedOut { subscriptions, streams })
     }
 }
 
@@ -141,16 +139,15 @@ impl FanOut {
 pub(crate) struct FannedOut {
     /// Subscriptions that received a delivery.
     pub(crate) subscriptions: Vec<String>,
-    /// Whether events for streams of shared signals were queued.
-    pub(crate) has_signals: bool,
+    /// Streams of shared signals with new events.
+    pub(crate) streams: Vec<String>,
 }
 
 /// What waits for commits.
 #[derive(Clone, Default)]
 pub(crate) struct Listeners {
     pub(crate) wakeups: Wakeups,
-    /// The worker that pushes shared signals, and polls that wait.
-    pub(crate) signals: Arc<Notify>,
+    pub(crate) signals: News,
 }
 
 /// What to notify after the commit.
@@ -158,7 +155,7 @@ pub(crate) struct Listeners {
 pub(crate) struct Woken {
     /// Subscriptions, and whether they have changed.
     subscriptions: Vec<(SubscriptionId, bool)>,
-    has_signals: bool,
+    streams: Vec<StreamId>,
 }
 
 impl Woken {
@@ -166,13 +163,15 @@ impl Woken {
         self.subscriptions.push((id, has_changed));
     }
 
-    pub(crate) fn add_signals(&mut self) {
-        self.has_signals = true;
+    pub(crate) fn add_stream(&mut self, id: StreamId) {
+        self.streams.push(id);
     }
 
     pub(crate) fn record(&mut self, fanned_out: &[FannedOut]) -> StoreResult<()> {
         for one in fanned_out {
-            self.has_signals |= one.has_signals;
+            for id in &one.streams {
+                self.add_stream(id.parse().map_err(|error| corrupt("signal_routes.stream_id", error))?);
+            }
             for id in &one.subscriptions {
                 let id = id.parse();
                 self.add(id.map_err(|error| corrupt("webhook_routes.subscription_id", error))?, false);
@@ -185,9 +184,8 @@ impl Woken {
         for (subscription, has_changed) in self.subscriptions {
             listeners.wakeups.notify(Key { tenant: tenant.clone(), subscription }, has_changed);
         }
-        if self.has_signals {
-            listeners.signals.notify_waiters();
-            listeners.signals.notify_one();
+        for stream in self.streams {
+            listeners.signals.announce(::signals::Key { tenant: tenant.clone(), stream });
         }
     }
 }

@@ -20,6 +20,7 @@ mod provider_sessions;
 mod saml;
 mod scim_refusals;
 mod sign_in;
+mod signals;
 mod statistics;
 mod support;
 mod unaudited;

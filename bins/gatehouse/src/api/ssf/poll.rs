@@ -5,9 +5,12 @@ use std::{collections::BTreeMap, time::Duration};
 use actix_web::{post, web};
 use audit::{Audited, Unaudited};
 use kernel::Ctx;
-use signals::{EventStore, KeyStore, MAX_POLLED, Poll, Polled};
+use signals::{EventStore, Key, KeyStore, MAX_POLLED, Poll, Polled};
 use store::Tx;
-use tokio::time::{Instant, timeout_at};
+use tokio::{
+    task::spawn_blocking,
+    time::{Instant, timeout_at},
+};
 
 use super::managing::Managing;
 use crate::{
@@ -44,48 +47,52 @@ pub(crate) async fn poll_ssf_stream(
     id: web::Path<String>,
     body: Json<Poll>,
 ) -> Answer {
-    let poll = body.0;
+    let (poll, id) = (body.0, id.into_inner());
     let max = poll.max_events.unwrap_or(MAX_POLLED).clamp(0, MAX_POLLED);
+    let waits = !poll.return_immediately.unwrap_or(false) && max > 0;
+    let key = acknowledge(&call, id.clone(), poll).await?;
+    // At most one poll of a stream waits. Others are answered at once.
+    let waiting = waits.then(|| call.signal_news().wait_for(&key)).flatten();
     let until = Instant::now() + WAIT;
-    let returns_at_once = poll.return_immediately.unwrap_or(false) || max == 0;
-    let id = id.into_inner();
-    acknowledge(&call, id.clone(), poll).await?;
     loop {
-        let queued = call.signals_queued();
-        let queued = queued.notified();
         let polled = next(&call, &id, max).await?;
-        if returns_at_once || !polled.sets.is_empty() || Instant::now() >= until {
-            return Ok(answer(&polled));
+        let now = Instant::now();
+        let ends = !polled.sets.is_empty() || now >= until || call.site.pipeline.load.is_draining();
+        match &waiting {
+            Some(poll) if !ends => {
+                let _looks_again =
+                    call.without_slot(timeout_at(until.min(now + LOOK), poll.announced())).await?;
+            }
+            _ => return Ok(answer(&polled)),
         }
-        let again = until.min(Instant::now() + LOOK);
-        let _later = call.without_slot(timeout_at(again, queued)).await?;
     }
 }
 
-/// Records what the receiver has stored or refused.
-async fn acknowledge(call: &Call<ReceiveSignals>, id: String, poll: Poll) -> Result<(), Problem> {
+/// Records what the receiver has stored or refused, and returns its stream.
+async fn acknowledge(call: &Call<ReceiveSignals>, id: String, poll: Poll) -> Result<Key, Problem> {
     let managing = Managing::new(call);
-    let (accepted, refused) = (poll.ack.len(), poll.set_errs.len());
-    for (jti, error) in &poll.set_errs {
-        tracing::warn!(
-            stream = id,
-            jti,
-            error = error.err,
-            description = error.description,
-            "a receiver refused a signal"
-        );
-    }
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let stream = managing.manager().find(tx, &id).await?;
         if stream.delivery != signals::Delivery::Poll {
             return Err(Problem::not_found());
         }
-        signals::acknowledge(tx, &stream.id, &poll, ctx.now).await?;
-        Ok::<_, Problem>(Audited::without((), Unaudited::Delivered))
+        let counts = signals::acknowledge(tx, &stream.id, &poll, ctx.now).await?;
+        let last = poll.set_errs.into_iter().next_back();
+        Ok::<_, Problem>(Audited::without((stream.id, counts, last), Unaudited::Delivered))
     };
-    call.write(work).await?;
+    let (stream, (accepted, refused), last) = call.write(work).await?;
+    if let Some((_, error)) = last.filter(|_| refused > 0) {
+        let problem = signals::Problem::of_refusal(&error);
+        tracing::warn!(
+            stream = stream.as_str(),
+            refused,
+            error = problem.error,
+            description = problem.description,
+            "a receiver refused signals"
+        );
+    }
     area_metrics::signals_polled(accepted, refused);
-    Ok(())
+    Ok(Key { tenant: call.tenant().clone(), stream })
 }
 
 /// Signs the next tokens.
@@ -112,6 +119,11 @@ async fn next(call: &Call<ReceiveSignals>, id: &str, max: i64) -> Result<Polled,
     }
     let key = key.ok_or_else(Problem::internal)?;
     let sign = move || signals::sign(&key.open(&managing.seal)?, &claims);
-    let signed = call.without_slot(call.site.saml.compute(sign)).await??;
+    // Apart from sign-ins, which wait for each other.
+    let signed = async {
+        let _turn = call.site.signing.acquire().await.map_err(Problem::unexpected)?;
+        spawn_blocking(sign).await.map_err(Problem::unexpected)
+    };
+    let signed = call.without_slot(signed).await??;
     Ok(Polled { sets: signed.map_err(Problem::unexpected)?, more_available: pending.more_available })
 }

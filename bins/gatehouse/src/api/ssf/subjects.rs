@@ -53,7 +53,7 @@ pub(crate) async fn add_ssf_subject(call: Call<ReceiveSignals>, body: Json<Signa
         (status = 204, description = "Removed."),
         (status = 400, description = "A member is malformed."),
         (status = 404, description = "The receiver has no stream with this ID."),
-        (status = 409, description = "CONFLICT: 10,000 subjects are removed."),
+        (status = 409, description = "CONFLICT: 10,000 subjects are removed already."),
     )
 )]
 #[post("/api/ssf/subjects/remove")]
@@ -65,9 +65,11 @@ pub(crate) async fn remove_ssf_subject(call: Call<ReceiveSignals>, body: Json<Si
 async fn change(call: &Call<ReceiveSignals>, body: SignalSubjectBody, wanted: bool) -> Result<(), Problem> {
     let managing = Managing::new(call);
     let work = async move |_: &Ctx, tx: &mut Tx| {
-        managing.manager().set_subject(tx, (&body.stream_id, &body.subject, wanted)).await?;
+        let subject = (body.stream_id.as_str(), &body.subject, wanted);
+        let has_changed = managing.manager().set_subject(tx, subject).await?;
         let data = SignalSubjectChanged { receiver: managing.receiver.id.to_string(), wanted };
-        Ok::<_, Problem>(Audited::new((), Event::new(body.stream_id.as_str(), &data)))
+        let event = has_changed.then(|| Event::new(body.stream_id.as_str(), &data));
+        Ok::<_, Problem>(Audited::of_changes((), event.into_iter().collect()))
     };
     Ok(call.write(work).await?)
 }

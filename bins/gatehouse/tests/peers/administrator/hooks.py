@@ -182,6 +182,11 @@ class Administrator:
             return {"id": self.create("/api/settings/scim-tokens", {"name": "Tool"})}
         if rest.startswith("audit-log/tile/"):
             return {"level": "0", "index": "000.p/1"}
+        if path.startswith("/.well-known/ssf-configuration/"):
+            return {"tenantId": self.ask("GET", "/api/settings/tenant")["id"]}
+        if rest.startswith("signals/receivers/"):
+            new = {"name": "Receiver", "audience": "https://receiver.example/"}
+            return {"id": self.create("/api/settings/signals/receivers", new)}
         if rest.startswith("log-streams/"):
             new = {"name": "Receiver", "type": "HTTPS", "url": "http://127.0.0.1:9/"}  # where nobody listens
             return {"id": self.create("/api/settings/log-streams", new)}

@@ -117,20 +117,26 @@ fn body_of_settings(operation: &str) -> Value {
     match operation {
         "put_removal_limit" => json!({ "enabled": true, "percent": 30, "users": 20 }),
         "apply_removals" => json!({ "until": "2100-01-01T00:00:00.000Z" }),
-        "discard_removals" | "bind_session" | "refresh_session" | "test_log_stream" => json!({}),
+        "discard_removals"
+        | "bind_session"
+        | "refresh_session"
+        | "test_log_stream"
+        | "replace_signal_token"
+        | "rotate_signal_key"
+        | "create_ssf_stream"
+        | "verify_ssf_stream" => json!({}),
         "create_log_stream" => json!({ "name": "test", "type": "HTTPS", "url": "http://127.0.0.1:9/" }),
         "change_log_stream" => json!({ "name": "other stream" }),
         "resend_log_stream" => json!({ "from": 0 }),
         "create_signal_receiver" => json!({ "name": "Payroll", "audience": "https://payroll.example/" }),
         "change_signal_receiver" => json!({ "name": "Wages" }),
-        "replace_signal_token" | "rotate_signal_key" | "create_ssf_stream" | "verify_ssf_stream" => json!({}),
         "update_ssf_stream" => json!({ "description": "Sessions" }),
         "replace_ssf_stream" => {
             json!({ "description": "Sessions", "delivery": { "method": "urn:ietf:rfc:8936" } })
         }
         "set_ssf_status" => json!({ "status": "paused" }),
         "add_ssf_subject" | "remove_ssf_subject" => {
-            json!({ "subject": { "format": "email", "email": "nobody@example.com" } })
+            json!({ "subject": { "format": "email", "email": "subject@example.com" } })
         }
         "poll_ssf_stream" => json!({ "returnImmediately": true }),
         "create_role" | "put_role" => json!({ "name": "Help desk", "permissions": ["support:users"] }),

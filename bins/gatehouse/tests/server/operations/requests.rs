@@ -34,7 +34,7 @@ pub(crate) fn request(operation: &Operation, ids: &[String]) -> (String, Option<
     if let Some(stream) = ids.first().filter(|_| path.starts_with("/api/ssf/") && !path.contains("/poll/")) {
         match &mut body {
             Some(body) if operation.id != "create_ssf_stream" => body["stream_id"] = json!(stream),
-            None => path.push_str(&format!("?stream_id={stream}")),
+            None => path.extend(["?stream_id=", stream]),
             Some(_) => {}
         }
     }

@@ -109,6 +109,25 @@ impl<'s> World<'s> {
         stream["stream_id"].as_str().unwrap().to_owned()
     }
 
+    /// Returns a receiver of signals, or the stream of one, for paths that name it.
+    fn signals(&self, path: &str) -> Option<Vec<String>> {
+        if path.starts_with("/api/settings/signals/receivers/{id}") {
+            return Some(vec![self.new_receiver().0]);
+        }
+        let stream = path.starts_with("/api/ssf/").then(|| self.signal_stream())?;
+        if path.starts_with("/api/ssf/subjects/") {
+            let user = json!({ "userName": "subject@example.com" });
+            assert_eq!(self.tenant.scim.post("/api/scim/v2/Users", &user).status, 201);
+        }
+        if path.ends_with("/add") {
+            let subject = json!({ "format": "email", "email": "subject@example.com" });
+            let body = json!({ "stream_id": stream, "subject": subject }).to_string();
+            let (path, kind) = ("/api/ssf/subjects/remove", Some("application/json"));
+            assert_eq!(self.receiver().send("POST", path, kind, &body).status, 204);
+        }
+        Some(vec![stream])
+    }
+
     /// Creates a log stream whose receiver does not exist.
     fn log_stream(&self) -> String {
         let new = json!({ "name": "test", "type": "HTTPS", "url": "http://127.0.0.1:9/" }).to_string();
@@ -308,10 +327,9 @@ impl<'s> World<'s> {
             of_stream if of_stream.starts_with("/api/settings/log-streams/{id}") => {
                 Some(vec![self.log_stream()])
             }
-            of_receiver if of_receiver.starts_with("/api/settings/signals/receivers/{id}") => {
-                Some(vec![self.new_receiver().0])
+            of_signals if of_signals.contains("/signals/receivers/{id}") || of_signals.contains("/ssf/") => {
+                self.signals(of_signals)
             }
-            of_signals if of_signals.starts_with("/api/ssf/") => Some(vec![self.signal_stream()]),
             of_webhook if of_webhook.starts_with("/api/settings/webhooks/{id}") => Some(vec![self.webhook()]),
             sso if sso.starts_with("/api/settings/saml-providers/{id}")
                 || sso.starts_with("/api/settings/sso-connections/{id}")

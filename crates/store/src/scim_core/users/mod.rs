@@ -89,9 +89,14 @@ impl Tx {
         Ok(())
     }
 
-    fn note_changed_email(&mut self, before: &User, after: Option<&User>) {
-        let (user, new) = (before.id.to_string(), after.and_then(sign_in_email_key));
-        self.changed_emails.push(ChangedEmail { user, former: sign_in_email_key(before), new });
+    /// Notes for signals that the address changes. Events that wait are about the former one.
+    async fn note_changed_email(&mut self, before: &User, after: Option<&User>) -> StoreResult<()> {
+        let (former, new) = (sign_in_email_key(before), after.and_then(sign_in_email_key));
+        if let Some(former) = &former {
+            self.keep_email_of_events(&before.id, former).await?;
+        }
+        self.changed_emails.push(ChangedEmail { user: before.id.to_string(), former, new });
+        Ok(())
     }
 
     async fn unindex_emails(&mut self, user: &UserId) -> StoreResult<()> {
@@ -214,7 +219,7 @@ impl UserStore for Tx {
             return Err(StoreError::Aborted("the tenant has no user with this ID"));
         }
         if sign_in_email_key(before) != sign_in_email_key(after) {
-            self.note_changed_email(before, Some(after));
+            self.note_changed_email(before, Some(after)).await?;
             self.unindex_sign_in_name(before).await?;
             self.index_sign_in_name(after)?;
             if let (Some(old), Some(new)) = (sign_in_email_key(before), sign_in_email_key(after)) {
@@ -233,7 +238,7 @@ impl UserStore for Tx {
     }
 
     async fn delete_user(&mut self, user: &User, at: Timestamp) -> StoreResult<()> {
-        self.note_changed_email(user, None);
+        self.note_changed_email(user, None).await?;
         let row =
             users::table.find((self.tenant.as_str(), user.id.as_str())).filter(users::deleted_at.is_null());
         self.locked_user = None;

@@ -6,8 +6,8 @@ use audit::{Audited, Event, events::signals::SignalReceiverDeleted, events::user
 use kernel::{Ctx, Secret, StoreError, UserId};
 use serde_json::json;
 use signals::{
-    EventStore, Jwk, Key, KeyError, KeyStore, Lease, Manager, New, Poll, Problem, ReceiverStore, SealSecret,
-    SignalQueue, StoredKey, StreamBody, StreamStore, Subject, SubjectStore,
+    Done, EventStore, Jwk, Key, KeyError, KeyStore, Lease, Manager, New, Poll, Problem, ReceiverStore,
+    SealSecret, SignalQueue, StoredKey, StreamBody, StreamStore, Subject, SubjectStore,
 };
 use store::{CredentialKey, PushQueue, Store, Tx};
 use webhooks::client::AddressGuard;
@@ -73,7 +73,7 @@ pub(super) async fn run(store: &Store, ctx: Ctx) {
     let taken = queue.take(&key, &lease, 20).await.unwrap().unwrap();
     let done: Vec<_> = taken.events.into_iter().map(|event| event.jti).collect();
     assert_eq!(done.len(), 1);
-    queue.advance(&key, &lease, &done, 20).await.unwrap().unwrap();
+    assert!(queue.advance(&key, &lease, &done, &Done::Accepted).await.unwrap());
     queue.fail(&key, &lease, &Problem::new("CONNECT"), now).await.unwrap().unwrap();
     queue.take(&key, &lease, 20).await.unwrap().unwrap();
     queue.release(&key, &lease).await.unwrap();
@@ -81,7 +81,8 @@ pub(super) async fn run(store: &Store, ctx: Ctx) {
         let poll = Poll { ack: vec!["x".into()], ..Poll::default() };
         signals::acknowledge(tx, &stream.id, &poll, ctx.now).await.unwrap();
         tx.pending_events(&stream.id, false, 10).await?;
-        tx.note_delivery(&stream.id, ctx.now).await?;
+        tx.note_polled(&stream.id, Some(ctx.now), None).await?;
+        tx.count_events(&stream.id).await?;
         let disabled = signals::Stream { status: signals::Status::Disabled, ..stream };
         tx.update_stream(&disabled, &[]).await?;
         let change = serde_json::from_value(json!({ "name": "Q" })).unwrap();

@@ -300,6 +300,41 @@ ask("test_log_stream", stream.id)
 ask("resend_log_stream", stream.id, body={"from": 0})
 ask("delete_log_stream", stream.id)
 
+# Shared signals.
+receiver = ask("create_signal_receiver", body={"name": "Payroll", "audience": "https://payroll.example/"})
+ask("change_signal_receiver", receiver.id, body={"subjectFormat": "EMAIL"})
+ask("get_signal_receiver", receiver.id)
+ask("list_signal_receivers")
+receiver = ask("replace_signal_token", receiver.id)
+ask("rotate_signal_key")
+transmitter = ask("ssf_configuration", ask("get_tenant").id, client=nobody)
+ask("ssf_jwks", ask("get_tenant").id, client=nobody)
+subscriber = AuthenticatedClient(token=receiver.token, **plain)
+ask("create_ssf_stream", client=AuthenticatedClient(token="ssf_none", **plain), body={}, status=401)
+stream = ask("create_ssf_stream", client=subscriber, status=201, body={"description": "Sessions"})
+ask("create_ssf_stream", client=subscriber, body={}, status=409)
+assert stream.iss == transmitter.issuer, stream
+ask("get_ssf_stream", client=subscriber, stream_id=stream.stream_id)
+ask("get_ssf_stream", client=subscriber)
+own = {"stream_id": stream.stream_id}
+ask("update_ssf_stream", client=subscriber, body=own | {"description": None})
+ask("replace_ssf_stream", client=subscriber, body=own | {"delivery": {"method": "urn:ietf:rfc:8936"}})
+ask("set_ssf_status", client=subscriber, body=own | {"status": "enabled", "reason": "test"})
+ask("get_ssf_status", client=subscriber, stream_id=stream.stream_id)
+subject = {"format": "email", "email": "nobody@example.com"}
+ask("remove_ssf_subject", client=subscriber, status=204, body=own | {"subject": subject})
+ask("add_ssf_subject", client=subscriber, body=own | {"subject": subject})
+ask("verify_ssf_stream", client=subscriber, status=204, body=own | {"state": "x"})
+tokens = ask("poll_ssf_stream", stream.stream_id, client=subscriber, body={"returnImmediately": True})
+ask("poll_ssf_stream", stream.stream_id, client=subscriber, body={"ack": list(tokens.sets.to_dict()), "maxEvents": 0})
+# To a port without a receiver.
+push = {"method": "urn:ietf:rfc:8935", "endpoint_url": "http://127.0.0.1:1/"}
+ask("update_ssf_stream", client=subscriber, body=own | {"delivery": push})
+ask("create_user", client=scim, status=201, body={"userName": "signalled"})
+until("a problem of the stream", lambda: ask("get_signal_receiver", receiver.id).stream.problem)
+ask("delete_ssf_stream", client=subscriber, status=204, stream_id=stream.stream_id)
+ask("delete_signal_receiver", receiver.id)
+
 # Webhooks, to a port without a receiver.
 hook = {"name": "payroll", "url": "http://127.0.0.1:1/", "eventFilters": ["ACCOUNT_USER_*", "NONE"]}
 hook = ask("create_webhook", body=hook)

@@ -84,7 +84,9 @@ class Calls:
             kind = schema.get("$ref", "").rpartition("/")[2]
             if "properties" in self.schemas.get(kind, {}):
                 assert type(answer.parsed).__name__ == kind, f"{where}: {answer.parsed!r:.200}"
-            self.compare(where, answer.parsed.to_dict(), sent)
+            parsed = answer.parsed
+            read = [one.to_dict() for one in parsed] if isinstance(parsed, list) else parsed.to_dict()
+            self.compare(where, read, sent)
             self.note(answer.parsed)
         elif media == "application/octet-stream":
             assert answer.parsed.payload.read() == answer.content, f"{where}: {answer.parsed!r:.200}"

@@ -51,6 +51,8 @@ fn events_are_polled_until_they_are_acknowledged() {
                 "prov:delete",
                 "prov:patch:notice",
                 "prov:patch:notice",
+                "session-revoked",
+                "session-revoked",
             ]
         );
         for claims in &claims {
@@ -137,13 +139,61 @@ fn events_of_sessions_and_credentials_name_the_user_and_the_session() {
         assert_eq!((&revoked["sub_id"]["format"], &revoked["sub_id"]["user"]), (&json!("complex"), &account));
         assert!(revoked["sub_id"]["session"]["id"].as_str().unwrap().starts_with("ses_"), "{session}");
         assert_eq!(event(revoked).1["initiating_entity"], "user");
-        // An administrator ends all sessions of a user.
-        let users = format!("/api/settings/users/{}/sessions", person.id);
-        assert_eq!(site.admin.send("DELETE", &users, None).status, 200);
+        let assured = of("assurance-level-change");
+        assert_eq!(event(assured).1["current_level"], "nist-aal2");
+        // An administrator ends all sessions of a user. That of a user without sessions says nothing.
+        let end = |id: &kernel::UserId| {
+            let sessions = format!("/api/settings/users/{id}/sessions");
+            assert_eq!(site.admin.send("DELETE", &sessions, None).status, 200);
+        };
+        let (other, _) = server.signed_in(&site.tenant, "ben@acme.example", Role::Member);
+        let known = site.polled(&stream, &[]).len();
+        end(&person.id);
+        end(&other.id);
         let claims = site.polled(&stream, &[]);
-        let revoked =
-            claims.iter().find(|claims| claims["sub_id"] == account && event(claims).0 == "session-revoked");
-        assert_eq!(event(revoked.unwrap()).1["initiating_entity"], "admin");
+        assert_eq!(claims.len(), known + 1);
+        let revoked = claims.last().unwrap();
+        assert_eq!(revoked["sub_id"], json!({ "format": "email", "email": "ben@acme.example" }));
+        assert_eq!(event(revoked).1["initiating_entity"], "admin");
+    });
+}
+
+#[test]
+fn events_name_an_account_by_its_address_at_that_time() {
+    on_both(|server| {
+        let site = Site::with(server, "acme", &json!({ "subjectFormat": "EMAIL" }));
+        let stream = site.stream(&json!({}));
+        let user = site.create_user("ada@example.com");
+        let path = format!("/api/scim/v2/Users/{user}");
+        let replace = |name: &str, value: Value| {
+            let operations = json!([{ "op": "replace", "path": name, "value": value }]);
+            assert_eq!(site.tenant.scim.operations(&path, &operations).status, 200);
+        };
+        replace("active", json!(false));
+        replace("userName", json!("augusta@example.com"));
+        replace("active", json!(true));
+        assert_eq!(site.tenant.scim.delete(&path).status, 204);
+        let claims = site.polled(&stream, &[]);
+        let address = |kind: &str| {
+            let found = claims.iter().find(|claims| event(claims).0 == kind);
+            found.unwrap()["sub_id"]["email"].clone()
+        };
+        let addresses = ["account-disabled", "account-enabled", "account-purged"].map(address);
+        assert_eq!(addresses, ["ada@example.com", "augusta@example.com", "augusta@example.com"]);
+    });
+}
+
+#[test]
+fn events_that_the_receiver_may_not_have_any_more_are_not_delivered() {
+    on_both(|server| {
+        let site = Site::new(server, "acme");
+        let stream = site.stream(&json!({}));
+        let user = site.create_user("ada");
+        assert_eq!(site.tenant.scim.delete(&format!("/api/scim/v2/Users/{user}")).status, 204);
+        let purged = "https://schemas.openid.net/secevent/risc/event-type/account-purged";
+        let changed = site.admin.send("PATCH", &site.path, Some(&json!({ "eventTypes": [purged] })));
+        assert_eq!(changed.status, 200, "{}", changed.text);
+        assert_eq!(types(&site.polled(&stream, &[])), ["account-purged"]);
     });
 }
 
@@ -201,17 +251,19 @@ fn status_and_subjects_decide_what_is_delivered() {
         };
         status("paused");
         site.create_user("ada@example.com");
-        // A verification arrives also while the stream is paused.
+        // Nothing arrives until the stream is enabled, also no verification.
         let verify = json!({ "stream_id": id, "state": "abc" });
         assert_eq!(post(&site.receiver, "/api/ssf/verify", &verify).status, 204);
-        let received = sink.await_received("/set", 1);
-        let claims = site.verified(&received[0].body);
-        assert_eq!(event(&claims), ("verification".into(), json!({ "state": "abc" })));
-        assert_eq!(claims["sub_id"], json!({ "format": "opaque", "id": id }));
         let again = post(&site.receiver, "/api/ssf/verify", &verify);
         assert_eq!((again.status, again.header("retry-after")), (429, "10"));
+        assert_eq!(site.admin.get(&site.path).json()["stream"]["pending"], 2);
         status("enabled");
-        sink.await_received("/set", 2);
+        let received = sink.await_received("/set", 2);
+        let kinds: Vec<_> = received.iter().map(|request| event(&site.verified(&request.body)).0).collect();
+        assert_eq!(kinds, ["prov:create:notice", "verification"]);
+        let claims = site.verified(&received[1].body);
+        assert_eq!(event(&claims).1, json!({ "state": "abc" }));
+        assert_eq!(claims["sub_id"], json!({ "format": "opaque", "id": id }));
         // Without the removed user, whom an unknown one does not reveal.
         let subject =
             |email: &str| json!({ "stream_id": id, "subject": { "format": "email", "email": email } });

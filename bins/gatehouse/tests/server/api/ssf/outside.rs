@@ -80,13 +80,13 @@ impl Outside {
             }
         };
         let runtime = tokio::runtime::Runtime::new().unwrap();
-        let _inside = runtime.enter();
+        let inside = runtime.enter();
         let receiver = SsfReceiver::builder(config)
             .http_client(ToServer(server.anonymous()))
             .handler(handler)
             .build()
             .unwrap();
-        drop(_inside);
+        drop(inside);
         Self { receiver, handled, runtime }
     }
 
