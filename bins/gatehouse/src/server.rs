@@ -310,7 +310,7 @@ fn site(
         pipeline: web::Data::new(pipeline(settings, base_url, keys, watched, limit, documents)?),
         documents,
         // Half of two processors.
-        signing: Semaphore::new(1),
+        signing: Arc::new(Semaphore::new(1)),
     })
 }
 

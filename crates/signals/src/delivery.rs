@@ -69,7 +69,10 @@ pub async fn acknowledge(
     if poll.ack.len() + poll.set_errs.len() > MAX_ACKNOWLEDGED {
         return Err(Error::TooLong("ack"));
     }
-    let accepted = store.delete_events(stream, &poll.ack).await?;
+    // In one order, so that requests at the same time do not wait for each other in a circle.
+    let mut stored = poll.ack.clone();
+    stored.sort();
+    let accepted = store.delete_events(stream, &stored).await?;
     let refused_ids: Vec<_> = poll.set_errs.keys().cloned().collect();
     let refused = store.delete_events(stream, &refused_ids).await?;
     let last = poll.set_errs.values().last().filter(|_| refused > 0).map(Problem::of_refusal);
@@ -94,10 +97,15 @@ pub type Prepared = (Vec<(String, serde_json::Value)>, Vec<String>);
 /// Makes the claims of events.
 pub fn prepare(receiver: &Receiver, stream: &Stream, issuer: &str, events: &[QueuedEvent]) -> Prepared {
     let envelope = Envelope { issuer, audience: &receiver.audience, format: receiver.subject_format };
+    let agreed = stream.agreed(receiver);
     let (mut tokens, mut without) = (Vec::new(), Vec::new());
     for event in events {
         let claims = match &event.content {
-            Some(EventContent::Source(source)) => source.claims(&envelope),
+            // A change may have queued it while an administrator took its type away.
+            Some(EventContent::Source(source)) if agreed.contains(&source.event_type) => {
+                source.claims(&envelope)
+            }
+            Some(EventContent::Source(_)) => None,
             Some(EventContent::Control(control)) => {
                 Some(control.claims(&envelope, (&event.jti, stream.id.as_str()), event.at))
             }

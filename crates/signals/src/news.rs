@@ -13,6 +13,8 @@ use crate::Key;
 const MAX_KEYS: usize = 1_000;
 /// Maximum number of polls that wait in a process.
 const MAX_WAITING: usize = 64;
+/// Maximum number of polls of one tenant that wait in a process.
+const MAX_OF_TENANT: usize = 8;
 
 /// Announces streams with queued events to the worker and to polls that wait. Clones share the state.
 #[derive(Clone, Default)]
@@ -23,7 +25,7 @@ struct State {
     /// Streams for the worker.
     queued: Mutex<HashSet<Key>>,
     worker: Notify,
-    /// Polls that wait, one for each stream.
+    /// Polls that wait, the newest of each stream.
     polls: Mutex<HashMap<Key, Arc<Notify>>>,
 }
 
@@ -58,11 +60,19 @@ impl News {
         }
     }
 
-    /// Registers a poll that waits for events of a stream. `None` if another one waits for them, or too many polls wait.
+    /// Registers a poll that waits for events of a stream, instead of an older one, whose client may be gone. `None` if too
+    /// many polls wait.
     pub fn wait_for(&self, key: &Key) -> Option<WaitingPoll> {
         let mut polls = self.polls();
-        if polls.len() >= MAX_WAITING || polls.contains_key(key) {
-            return None;
+        match polls.remove(key) {
+            // It looks, finds that it is replaced, and answers.
+            Some(older) => older.notify_one(),
+            None => {
+                let of_tenant = polls.keys().filter(|other| other.tenant == key.tenant).count();
+                if polls.len() >= MAX_WAITING || of_tenant >= MAX_OF_TENANT {
+                    return None;
+                }
+            }
         }
         let notify = Arc::new(Notify::new());
         polls.insert(key.clone(), Arc::clone(&notify));
@@ -93,9 +103,19 @@ impl WaitingPoll {
     }
 }
 
+impl WaitingPoll {
+    /// Whether no newer poll waits for the stream.
+    pub fn is_newest(&self) -> bool {
+        self.news.polls().get(&self.key).is_some_and(|notify| Arc::ptr_eq(notify, &self.notify))
+    }
+}
+
 impl Drop for WaitingPoll {
     fn drop(&mut self) {
-        self.news.polls().remove(&self.key);
+        let mut polls = self.news.polls();
+        if polls.get(&self.key).is_some_and(|notify| Arc::ptr_eq(notify, &self.notify)) {
+            polls.remove(&self.key);
+        }
     }
 }
 
@@ -115,12 +135,15 @@ mod tests {
     async fn worker_and_poll_learn_of_the_same_event() {
         let (news, one) = (News::default(), key());
         let poll = news.wait_for(&one).unwrap();
-        assert!(news.wait_for(&one).is_none(), "one poll waits for a stream");
         news.announce(one.clone());
         poll.announced().await;
         assert_eq!(news.next().await, HashSet::from([one.clone()]));
+        // A newer poll replaces it.
+        let newer = news.wait_for(&one).unwrap();
+        poll.announced().await;
+        assert!(!poll.is_newest() && newer.is_newest());
         drop(poll);
-        assert!(news.wait_for(&one).is_some());
+        assert!(newer.is_newest());
     }
 
     #[test]
@@ -128,6 +151,11 @@ mod tests {
         let news = News::default();
         let polls: Vec<_> = (0..MAX_WAITING).map(|_| news.wait_for(&key()).unwrap()).collect();
         assert!(news.wait_for(&key()).is_none());
+        drop(polls);
+        let one = key();
+        let of_tenant = || Key { stream: StreamId::new(&SystemEnv::default()), ..one.clone() };
+        let polls: Vec<_> = (0..MAX_OF_TENANT).map(|_| news.wait_for(&of_tenant()).unwrap()).collect();
+        assert!(news.wait_for(&of_tenant()).is_none() && news.wait_for(&key()).is_some());
         drop(polls);
         (0..MAX_KEYS + 5).for_each(|_| news.announce(key()));
         assert_eq!(news.queued().len(), MAX_KEYS);

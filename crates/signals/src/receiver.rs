@@ -180,7 +180,7 @@ pub async fn change(
         if changed.contains(&"enabled") {
             stream.follow_receiver(ctx, store, &receiver).await?;
         }
-        if changed.contains(&"enabled") || changed.contains(&"eventTypes") {
+        if changed != ["name"] {
             store.update_stream(stream, &stream.delivered(&receiver)).await?;
         }
     }

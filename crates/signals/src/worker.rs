@@ -37,8 +37,8 @@ const FOUND: usize = 1_000;
 const AT_ONCE: i64 = 20;
 /// How long a worker sends one stream before others get their turn.
 const TURN: Duration = Duration::from_secs(20);
-/// Time limit of completing pushes at shutdown.
-const LAST: Duration = Duration::from_secs(10);
+/// Time limit of completing pushes at shutdown. Longer than a push takes.
+const LAST: Duration = Duration::from_secs(16);
 
 /// How much a worker does at once.
 #[derive(Debug, Clone, Copy)]
@@ -228,7 +228,7 @@ impl Run {
                 if !queue.advance(key, &self.lease(), &[jti], &done).await? {
                     return Ok(());
                 }
-                if self.is_ending.load(Ordering::Relaxed) {
+                if self.is_ending.load(Ordering::Relaxed) || Instant::now() > ends_at {
                     return queue.release(key, &self.lease()).await;
                 }
             }

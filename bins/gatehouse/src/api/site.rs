@@ -31,7 +31,7 @@ pub(crate) struct Site {
     pub(crate) dns: saml_sp::DnsTxt,
     pub(crate) documents: &'static Documents,
     /// Turns of signing polled signals.
-    pub(crate) signing: Semaphore,
+    pub(crate) signing: Arc<Semaphore>,
 }
 
 impl Site {

@@ -93,7 +93,7 @@ impl SignalFanOut {
         let user = subject.strip_prefix("user:").unwrap_or_default().to_owned();
         let email = changed.iter().find(|email| email.user == user).cloned().unwrap_or_default();
         // Most changes of a user do not change the address.
-        let excluded = if email.new.is_none() { EventType::IdentifierChanged.uri() } else { "" };
+        let excluded = if email.former.is_none() { EventType::IdentifierChanged.uri() } else { "" };
         Some(Self {
             tenant: entry.tenant.to_string(),
             entry: entry.id.to_string(),

@@ -92,8 +92,10 @@ impl Across {
             let owner = &lease.owner;
             let due = format!(
                 "WHERE pushes AND due_at <= '{now}' AND (lease_owner IN ('', '{owner}') OR lease_until <= '{now}') \
-                 AND EXISTS (SELECT FROM %2$s AS events WHERE events.tenant_id = states.tenant_id \
-                 AND events.stream_id = states.stream_id AND (states.enabled OR event_type = '{STREAM_UPDATED}')) \
+                 AND (enabled AND EXISTS (SELECT FROM %2$s AS events WHERE events.tenant_id = states.tenant_id \
+                 AND events.stream_id = states.stream_id) OR EXISTS (SELECT FROM %2$s AS events \
+                 WHERE events.tenant_id = states.tenant_id AND events.stream_id = states.stream_id \
+                 AND control IS NOT NULL AND event_type = '{STREAM_UPDATED}')) \
                  ORDER BY due_at LIMIT {limit}"
             );
             let due =
@@ -104,15 +106,18 @@ impl Across {
                 .eq("")
                 .or(states::lease_owner.eq(&lease.owner))
                 .or(states::lease_until.le(now));
-            let is_pending = events::table
+            let of_stream = events::table
                 .filter(events::tenant_id.eq(states::tenant_id))
-                .filter(events::stream_id.eq(states::stream_id))
-                .filter(states::enabled.or(events::event_type.eq(STREAM_UPDATED)));
+                .filter(events::stream_id.eq(states::stream_id));
+            // The index of events about streams themselves spares those that a paused stream holds.
+            let updated =
+                of_stream.filter(events::control.is_not_null()).filter(events::event_type.eq(STREAM_UPDATED));
+            let is_pending = states::enabled.and(exists(of_stream)).or(exists(updated));
             let query = states::table
                 .filter(states::pushes)
                 .filter(states::due_at.le(now))
                 .filter(is_free)
-                .filter(exists(is_pending))
+                .filter(is_pending)
                 .order(states::due_at)
                 .limit(limit)
                 .select((states::tenant_id, states::stream_id));

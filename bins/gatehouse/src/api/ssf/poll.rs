@@ -1,11 +1,11 @@
 //! `POST /api/ssf/poll/{streamId}` (RFC 8936)
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use actix_web::{post, web};
 use audit::{Audited, Unaudited};
 use kernel::Ctx;
-use signals::{EventStore, Key, KeyStore, MAX_POLLED, Poll, Polled};
+use signals::{Delivery, EventStore, Key, KeyStore, MAX_POLLED, Poll, Polled, ReceiverStore};
 use store::Tx;
 use tokio::{
     task::spawn_blocking,
@@ -51,7 +51,7 @@ pub(crate) async fn poll_ssf_stream(
     let max = poll.max_events.unwrap_or(MAX_POLLED).clamp(0, MAX_POLLED);
     let waits = !poll.return_immediately.unwrap_or(false) && max > 0;
     let key = acknowledge(&call, id.clone(), poll).await?;
-    // At most one poll of a stream waits. Others are answered at once.
+    // The newest poll of a stream waits, if not too many do. Others are answered at once.
     let waiting = waits.then(|| call.signal_news().wait_for(&key)).flatten();
     let until = Instant::now() + WAIT;
     loop {
@@ -59,7 +59,7 @@ pub(crate) async fn poll_ssf_stream(
         let now = Instant::now();
         let ends = !polled.sets.is_empty() || now >= until || call.site.pipeline.load.is_draining();
         match &waiting {
-            Some(poll) if !ends => {
+            Some(poll) if !ends && poll.is_newest() => {
                 let _looks_again =
                     call.without_slot(timeout_at(until.min(now + LOOK), poll.announced())).await?;
             }
@@ -73,7 +73,7 @@ async fn acknowledge(call: &Call<ReceiveSignals>, id: String, poll: Poll) -> Res
     let managing = Managing::new(call);
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let stream = managing.manager().find(tx, &id).await?;
-        if stream.delivery != signals::Delivery::Poll {
+        if stream.delivery != Delivery::Poll {
             return Err(Problem::not_found());
         }
         let counts = signals::acknowledge(tx, &stream.id, &poll, ctx.now).await?;
@@ -99,13 +99,18 @@ async fn acknowledge(call: &Call<ReceiveSignals>, id: String, poll: Poll) -> Res
 async fn next(call: &Call<ReceiveSignals>, id: &str, max: i64) -> Result<Polled, Problem> {
     let (managing, id) = (Managing::new(call), id.to_owned());
     let work = async move |_: &Ctx, tx: &mut Tx| {
+        // As they are now: an administrator or another request may have changed them while this one waited.
+        let receiver = tx.receiver(&managing.receiver.id).await?.ok_or_else(Problem::not_found)?;
         let stream = managing.manager().find(tx, &id).await?;
+        if stream.delivery != Delivery::Poll {
+            return Err(Problem::not_found());
+        }
         let pending = signals::pending(tx, &stream, max).await?;
         let key = tx.signing_keys().await?.into_iter().find(|key| key.replaced_at.is_none());
-        Ok::<_, Problem>((managing, stream, pending, key))
+        Ok::<_, Problem>((managing, (receiver, stream), pending, key))
     };
-    let (managing, stream, pending, key) = call.read(work).await?;
-    let (claims, without) = signals::prepare(&managing.receiver, &stream, &managing.issuer, &pending.events);
+    let (managing, (receiver, stream), pending, key) = call.read(work).await?;
+    let (claims, without) = signals::prepare(&receiver, &stream, &managing.issuer, &pending.events);
     if !without.is_empty() {
         let id = stream.id.clone();
         let forget = async move |_: &Ctx, tx: &mut Tx| {
@@ -120,8 +125,15 @@ async fn next(call: &Call<ReceiveSignals>, id: &str, max: i64) -> Result<Polled,
     let key = key.ok_or_else(Problem::internal)?;
     let sign = move || signals::sign(&key.open(&managing.seal)?, &claims);
     // Apart from sign-ins, which wait for each other.
+    let turns = Arc::clone(&call.site.signing);
     let signed = async {
-        let _turn = call.site.signing.acquire().await.map_err(Problem::unexpected)?;
+        let turn = turns.acquire_owned().await.map_err(Problem::unexpected)?;
+        // The turn lasts until the tokens are signed, also if the client is gone.
+        let sign = move || {
+            let signed = sign();
+            drop(turn);
+            signed
+        };
         spawn_blocking(sign).await.map_err(Problem::unexpected)
     };
     let signed = call.without_slot(signed).await??;

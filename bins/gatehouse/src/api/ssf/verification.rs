@@ -24,7 +24,8 @@ struct SignalVerificationBody {
 
 /// Request a verification event
 ///
-/// The event arrives on the stream within seconds, also if the stream is paused. At most one request in 10 seconds.
+/// The event arrives on the stream within seconds, after the events that wait; a paused stream delivers it once it is enabled.
+/// At most one request in 10 seconds.
 #[utoipa::path(
     security(("receiverToken" = [])),
     responses(
