@@ -100,16 +100,15 @@ pub fn prepare(receiver: &Receiver, stream: &Stream, issuer: &str, events: &[Que
     let agreed = stream.agreed(receiver);
     let (mut tokens, mut without) = (Vec::new(), Vec::new());
     for event in events {
+        // A change may have queued an event while an administrator took its type away.
         let claims = match &event.content {
-            // A change may have queued it while an administrator took its type away.
             Some(EventContent::Source(source)) if agreed.contains(&source.event_type) => {
                 source.claims(&envelope)
             }
-            Some(EventContent::Source(_)) => None,
             Some(EventContent::Control(control)) => {
                 Some(control.claims(&envelope, (&event.jti, stream.id.as_str()), event.at))
             }
-            None => None,
+            Some(EventContent::Source(_)) | None => None,
         };
         match claims {
             Some(claims) => tokens.push((event.jti.clone(), claims)),

@@ -64,14 +64,13 @@ impl News {
     /// many polls wait.
     pub fn wait_for(&self, key: &Key) -> Option<WaitingPoll> {
         let mut polls = self.polls();
-        match polls.remove(key) {
+        if let Some(older) = polls.remove(key) {
             // It looks, finds that it is replaced, and answers.
-            Some(older) => older.notify_one(),
-            None => {
-                let of_tenant = polls.keys().filter(|other| other.tenant == key.tenant).count();
-                if polls.len() >= MAX_WAITING || of_tenant >= MAX_OF_TENANT {
-                    return None;
-                }
+            older.notify_one();
+        } else {
+            let of_tenant = polls.keys().filter(|other| other.tenant == key.tenant).count();
+            if polls.len() >= MAX_WAITING || of_tenant >= MAX_OF_TENANT {
+                return None;
             }
         }
         let notify = Arc::new(Notify::new());
