@@ -202,7 +202,7 @@ fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> R
 /// A subject that a receiver names (RFC 9493, and RFC 9967 for `scim`).
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(tag = "format", rename_all = "snake_case")]
+#[serde(tag = "format", rename_all = "snake_case", try_from = "SubjectMembers")]
 #[cfg_attr(feature = "openapi", schema(as = SignalSubject))]
 pub enum Subject {
     /// By issuer and ID of the user.
@@ -222,4 +222,29 @@ pub enum Subject {
         /// `/Users/usr_…`
         uri: String,
     },
+}
+
+/// The members of a subject. An enum would accept an array instead of an object.
+#[derive(Deserialize)]
+struct SubjectMembers {
+    format: String,
+    iss: Option<String>,
+    sub: Option<String>,
+    email: Option<String>,
+    uri: Option<String>,
+}
+
+impl TryFrom<SubjectMembers> for Subject {
+    type Error = &'static str;
+
+    fn try_from(members: SubjectMembers) -> Result<Self, &'static str> {
+        let SubjectMembers { format, iss, sub, email, uri } = members;
+        let subject = match format.as_str() {
+            "iss_sub" => iss.zip(sub).map(|(iss, sub)| Self::IssSub { iss, sub }),
+            "email" => email.map(|email| Self::Email { email }),
+            "scim" => uri.map(|uri| Self::Scim { uri }),
+            _ => return Err("the format is not iss_sub, email or scim"),
+        };
+        subject.ok_or("a member of this format is missing")
+    }
 }

@@ -353,7 +353,7 @@ fn tokens_of_this_transmitter_are_accepted() {
             at: now(),
             actor: ("USER".to_owned(), "a-user".to_owned()),
             resource: ("user".to_owned(), "a-user".to_owned()),
-            data: "{}".to_owned(),
+            data: r#"{"changed":["emails"],"proved":["otp"]}"#.to_owned(),
             email: Some("ada@example.com".to_owned()),
             former_email: Some("ada@example.org".to_owned()),
             new_email: Some("ada@example.com".to_owned()),

@@ -123,8 +123,8 @@ fn body_of_settings(operation: &str) -> Value {
         | "test_log_stream"
         | "replace_signal_token"
         | "rotate_signal_key"
-        | "create_ssf_stream"
-        | "verify_ssf_stream" => json!({}),
+        | "create_ssf_stream" => json!({}),
+        "verify_ssf_stream" => json!({ "stream_id": "sst_x" }),
         "create_log_stream" => json!({ "name": "test", "type": "HTTPS", "url": "http://127.0.0.1:9/" }),
         "change_log_stream" => json!({ "name": "other stream" }),
         "resend_log_stream" => json!({ "from": 0 }),
@@ -134,9 +134,12 @@ fn body_of_settings(operation: &str) -> Value {
         "replace_ssf_stream" => {
             json!({ "description": "Sessions", "delivery": { "method": "urn:ietf:rfc:8936" } })
         }
-        "set_ssf_status" => json!({ "status": "paused" }),
+        "set_ssf_status" => json!({ "stream_id": "sst_x", "status": "paused" }),
         "add_ssf_subject" | "remove_ssf_subject" => {
-            json!({ "subject": { "format": "email", "email": "subject@example.com" } })
+            json!({
+                "stream_id": "sst_x",
+                "subject": { "format": "email", "email": "subject@example.com" },
+            })
         }
         "poll_ssf_stream" => json!({ "returnImmediately": true }),
         "create_role" | "put_role" => json!({ "name": "Help desk", "permissions": ["support:users"] }),

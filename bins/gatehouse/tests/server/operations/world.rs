@@ -88,7 +88,7 @@ impl<'s> World<'s> {
     }
 
     /// Returns a receiver of signals.
-    fn receiver(&self) -> &Caller {
+    pub(crate) fn receiver(&self) -> &Caller {
         self.receiver.get_or_init(|| self.new_receiver().1)
     }
 
