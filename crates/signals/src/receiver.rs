@@ -41,7 +41,7 @@ pub struct Receiver {
     pub id: ReceiverId,
     /// The display name.
     pub name: String,
-    /// Whom its tokens are for.
+    /// The audience of its tokens.
     pub audience: String,
     /// The types of events that it may receive.
     pub event_types: Vec<EventType>,
