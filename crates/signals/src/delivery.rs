@@ -6,8 +6,8 @@ use kernel::{StoreResult, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Envelope, Error, EventContent, KeyError, Problem, QueuedEvent, Receiver, SealSecret, SignalStore,
-    SigningKey, Status, Stream, StreamId, TokenError,
+    Envelope, Error, EventContent, KeyError, KeyStore, Problem, QueuedEvent, Receiver, SealSecret,
+    SignalStore, SigningKey, StoredKey, Stream, StreamId, TokenError,
 };
 
 /// Maximum number of tokens in the response to a poll, and the default.
@@ -118,12 +118,17 @@ pub fn prepare(receiver: &Receiver, stream: &Stream, issuer: &str, events: &[Que
     (tokens, without)
 }
 
-/// Signs claims.
+/// Signs claims, in their order. Returns each token with its ID.
 pub fn sign(
     key: &SigningKey,
-    tokens: &[(String, serde_json::Value)],
-) -> Result<BTreeMap<String, String>, KeyError> {
-    tokens.iter().map(|(jti, claims)| Ok((jti.clone(), key.sign(claims)?))).collect()
+    claims: Vec<(String, serde_json::Value)>,
+) -> Result<Vec<(String, String)>, KeyError> {
+    claims.into_iter().map(|(jti, claims)| Ok((jti, key.sign(&claims)?))).collect()
+}
+
+/// Returns the key that signs, if the tenant has one.
+pub async fn current_key(store: &mut dyn KeyStore) -> StoreResult<Option<StoredKey>> {
+    Ok(store.signing_keys().await?.into_iter().find(|key| key.replaced_at.is_none()))
 }
 
 /// Decrypts the header `Authorization` of pushes.
@@ -131,11 +136,4 @@ pub(crate) fn open_header(stream: &Stream, seal: &dyn SealSecret) -> Result<Opti
     let opened = stream.sealed.as_ref().map(|sealed| seal.open(stream.id.as_str(), sealed)).transpose()?;
     let read = |secret: kernel::Secret<Vec<u8>>| String::from_utf8(secret.expose().clone());
     opened.map(read).transpose().map_err(|_| KeyError("decrypted: it is not text"))
-}
-
-impl Stream {
-    /// Whether events about accounts and resources are delivered now.
-    pub fn is_delivering(&self) -> bool {
-        self.status == Status::Enabled
-    }
 }

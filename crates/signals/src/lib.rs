@@ -26,7 +26,9 @@ mod view;
 mod worker;
 
 pub use self::{
-    delivery::{MAX_POLLED, Pending, Poll, Polled, Prepared, acknowledge, pending, prepare, sign},
+    delivery::{
+        MAX_POLLED, Pending, Poll, Polled, Prepared, acknowledge, current_key, pending, prepare, sign,
+    },
     error::Error,
     event_type::{EventType, STREAM_UPDATED, VERIFICATION, is_source},
     key::{Jwk, KEPT, KeyError, SealSecret, SigningKey, StoredKey},

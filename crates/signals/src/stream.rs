@@ -114,6 +114,11 @@ impl Stream {
         if self.status == Status::Disabled { Vec::new() } else { self.agreed(receiver) }
     }
 
+    /// Whether events about accounts and resources are delivered now.
+    pub fn is_delivering(&self) -> bool {
+        self.status == Status::Enabled
+    }
+
     /// Returns the event types that the receiver has requested and may receive.
     pub fn agreed(&self, receiver: &Receiver) -> Vec<EventType> {
         let wants = |one: &EventType| {

@@ -282,15 +282,7 @@ impl Run {
         }
         let stored = taken.key.clone().ok_or(KeyError("used: there is none"))?;
         let seal = Arc::clone(&self.worker.seal);
-        let signed = spawn_blocking(move || {
-            let key = stored.open(&*seal)?;
-            let tokens = sign(&key, &claims)?;
-            // In the order of the events.
-            Ok(claims
-                .into_iter()
-                .filter_map(|(jti, _)| Some((jti.clone(), tokens.get(&jti)?.clone())))
-                .collect())
-        });
+        let signed = spawn_blocking(move || sign(&stored.open(&*seal)?, claims));
         Ok((signed.await.map_err(|_| KeyError("used"))??, without))
     }
 

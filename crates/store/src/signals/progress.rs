@@ -6,8 +6,8 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use kernel::{StoreResult, Timestamp};
 use signals::{
-    Done, EventStore as _, KeyStore as _, Lease, Problem, Receiver, ReceiverId, ReceiverStore as _, StreamId,
-    StreamState, StreamStore as _, Taken,
+    Done, EventStore as _, Lease, Problem, Receiver, ReceiverId, ReceiverStore as _, StreamId, StreamState,
+    StreamStore as _, Taken, current_key,
 };
 
 use crate::{
@@ -88,7 +88,7 @@ impl Tx {
         let update = Prepared(diesel::update(row).set(taken));
         change_unaudited!(self, Unaudited::Delivered, c => update.execute(c).await)?;
         let events = self.pending_events(id, stream.is_delivering(), limit).await?;
-        let key = self.signing_keys().await?.into_iter().find(|key| key.replaced_at.is_none());
+        let key = current_key(self).await?;
         Ok(Some(Taken { tenant: self.tenant.clone(), receiver, stream, state, key, events }))
     }
 

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use actix_web::{post, web};
 use audit::{Audited, Unaudited};
 use kernel::Ctx;
-use signals::{Delivery, EventStore, Key, KeyStore, MAX_POLLED, Poll, Polled, ReceiverStore};
+use signals::{Delivery, EventStore, Key, MAX_POLLED, Poll, Polled, ReceiverStore, Stream};
 use store::Tx;
 use tokio::{
     task::spawn_blocking,
@@ -68,14 +68,17 @@ pub(crate) async fn poll_ssf_stream(
     }
 }
 
+/// Returns the receiver's stream with this ID, if it polls.
+async fn polled_stream(tx: &mut Tx, managing: &Managing, id: &str) -> Result<Stream, Problem> {
+    let stream = managing.manager().find(tx, id).await?;
+    if stream.delivery == Delivery::Poll { Ok(stream) } else { Err(Problem::not_found()) }
+}
+
 /// Records what the receiver has stored or refused, and returns its stream.
 async fn acknowledge(call: &Call<ReceiveSignals>, id: String, poll: Poll) -> Result<Key, Problem> {
     let managing = Managing::new(call);
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let stream = managing.manager().find(tx, &id).await?;
-        if stream.delivery != Delivery::Poll {
-            return Err(Problem::not_found());
-        }
+        let stream = polled_stream(tx, &managing, &id).await?;
         let counts = signals::acknowledge(tx, &stream.id, &poll, ctx.now).await?;
         let last = poll.set_errs.into_iter().next_back();
         Ok::<_, Problem>(Audited::without((stream.id, counts, last), Unaudited::Delivered))
@@ -101,12 +104,9 @@ async fn next(call: &Call<ReceiveSignals>, id: &str, max: i64) -> Result<Polled,
     let work = async move |_: &Ctx, tx: &mut Tx| {
         // As they are now: an administrator or another request may have changed them while this one waited.
         let receiver = tx.receiver(&managing.receiver.id).await?.ok_or_else(Problem::not_found)?;
-        let stream = managing.manager().find(tx, &id).await?;
-        if stream.delivery != Delivery::Poll {
-            return Err(Problem::not_found());
-        }
+        let stream = polled_stream(tx, &managing, &id).await?;
         let pending = signals::pending(tx, &stream, max).await?;
-        let key = tx.signing_keys().await?.into_iter().find(|key| key.replaced_at.is_none());
+        let key = signals::current_key(tx).await?;
         Ok::<_, Problem>((managing, (receiver, stream), pending, key))
     };
     let (managing, (receiver, stream), pending, key) = call.read(work).await?;
@@ -123,7 +123,7 @@ async fn next(call: &Call<ReceiveSignals>, id: &str, max: i64) -> Result<Polled,
         return Ok(Polled { sets: BTreeMap::new(), more_available: pending.more_available });
     }
     let key = key.ok_or_else(Problem::internal)?;
-    let sign = move || signals::sign(&key.open(&managing.seal)?, &claims);
+    let sign = move || signals::sign(&key.open(&managing.seal)?, claims);
     // Apart from sign-ins, which wait for each other.
     let turns = Arc::clone(&call.site.signing);
     let signed = async {
@@ -137,5 +137,6 @@ async fn next(call: &Call<ReceiveSignals>, id: &str, max: i64) -> Result<Polled,
         spawn_blocking(sign).await.map_err(Problem::unexpected)
     };
     let signed = call.without_slot(signed).await??;
-    Ok(Polled { sets: signed.map_err(Problem::unexpected)?, more_available: pending.more_available })
+    let sets = signed.map_err(Problem::unexpected)?.into_iter().collect();
+    Ok(Polled { sets, more_available: pending.more_available })
 }

@@ -1,4 +1,4 @@
-//! `/api/ssf/subjects`: whom a receiver's stream is about (SSF 1.0, section 8.1.3).
+//! `/api/ssf/subjects`: the accounts that a receiver's stream is about (SSF 1.0, section 8.1.3).
 
 use actix_web::{HttpResponse, post};
 use audit::{Audited, Event, events::signals::SignalSubjectChanged};
