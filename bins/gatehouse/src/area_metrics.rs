@@ -55,6 +55,8 @@ gate::metrics! {
         "Failed database operations of log streams.";
     pub(crate) SIGNALS: Counter = "gatehouse_signals_total",
         "Security event tokens, by outcome: delivered, refused by the receiver for good, or failed, to be sent again.";
+    pub(crate) SIGNALS_RECEIVED: Counter = "gatehouse_signals_received_total",
+        "Tokens of transmitters of shared signals, by outcome: recorded, step_up_required, sessions_ended, user_disabled, repeated or refused.";
     pub(crate) SIGNAL_QUEUE_FAILED: Counter = "gatehouse_signal_queue_failures_total",
         "Failed database operations of shared signals.";
     pub(crate) SAML_BEGUN: Counter = "gatehouse_saml_requests_total",
@@ -180,6 +182,11 @@ pub(crate) fn signals_polled(accepted: usize, refused: usize) {
     for (outcome, tokens) in [("delivered", accepted), ("refused", refused)] {
         counter!(SIGNALS, "outcome" => outcome).increment(u64::try_from(tokens).unwrap_or_default());
     }
+}
+
+/// Counts a token of a transmitter by outcome.
+pub(crate) fn signal_received(outcome: &'static str) {
+    counter!(SIGNALS_RECEIVED, "outcome" => outcome).increment(1);
 }
 
 /// Counts a failed database operation of shared signals.

@@ -11,7 +11,7 @@ use crate::{
     area_metrics::{
         self, ATTEMPTS, ATTESTATION, LOG_BATCHES, LOG_ENTRIES, LOG_QUEUE_FAILED, OIDC_ANSWERED, OIDC_BEGUN,
         OIDC_LOGOUTS, OIDC_READ, QUEUE_FAILED, SAML_ANSWERED, SAML_BEGUN, SAML_LOGOUTS, SAML_READ, SEALED,
-        SEALING_FAILED, SIGNAL_QUEUE_FAILED, SIGNALS, UNSIGNED,
+        SEALING_FAILED, SIGNAL_QUEUE_FAILED, SIGNALS, SIGNALS_RECEIVED, UNSIGNED,
     },
 };
 
@@ -36,6 +36,11 @@ pub fn known_counters() -> Vec<KnownCounter> {
         KnownCounter::labelled(LOG_BATCHES, "outcome", vec!["accepted", "failed"]),
         KnownCounter::plain(LOG_QUEUE_FAILED),
         KnownCounter::labelled(SIGNALS, "outcome", vec!["delivered", "refused", "failed"]),
+        KnownCounter::labelled(
+            SIGNALS_RECEIVED,
+            "outcome",
+            vec!["recorded", "step_up_required", "sessions_ended", "user_disabled", "repeated", "refused"],
+        ),
         KnownCounter::plain(SIGNAL_QUEUE_FAILED),
         KnownCounter::plain(SAML_BEGUN),
         KnownCounter::labelled(SAML_ANSWERED, "outcome", outcomes),

@@ -16,5 +16,6 @@ mod pages;
 mod people;
 pub mod secrets;
 pub mod server;
+mod ssf_client;
 mod trust_anchors;
 mod workers;

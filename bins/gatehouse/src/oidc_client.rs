@@ -83,7 +83,8 @@ fn secret_value(text: &str) -> Result<HeaderValue, String> {
     Ok(value)
 }
 
-async fn get(client: &Client, url: &str, max_body: usize) -> Result<String, String> {
+/// Reads a document.
+pub(crate) async fn get(client: &Client, url: &str, max_body: usize) -> Result<String, String> {
     let target = target(client, url)?;
     let answer = client.get(&target, accept_json(), max_body).await.map_err(failure_text)?;
     match answer.status {

@@ -109,6 +109,24 @@ impl FromRequest for Form {
     }
 }
 
+/// A security event token as a body: `application/secevent+jwt` (RFC 8935, section 2.1).
+pub struct SecurityEventToken(pub String);
+
+impl FromRequest for SecurityEventToken {
+    type Error = Problem;
+    type Future = Pin<Box<dyn Future<Output = Result<Self, Problem>>>>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        let (request, payload) = (request.clone(), payload.take());
+        Box::pin(async move {
+            is_of(&request, &["application/secevent+jwt"])?;
+            let bytes = receive(&request, payload).await?;
+            // Other bytes are not those of a token, and are refused as such.
+            Ok(Self(String::from_utf8_lossy(&bytes).trim_ascii().to_owned()))
+        })
+    }
+}
+
 /// Parses the bytes of a body. The error names the invalid field.
 fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     json::read(bytes).map_err(Problem::invalid_request)

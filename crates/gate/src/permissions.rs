@@ -268,6 +268,17 @@ permission!(
     }
 );
 
+permission!(
+    /// `manage:connections` and `manage:users`, with a session: events of transmitters may disable users.
+    write ManageTransmitters => Arc<Signed>, |caller| {
+        let signed = any_session(caller).and_then(complete)?;
+        for right in [Right::ManageConnections, Right::ManageUsers] {
+            with_right(Person::Session(Arc::clone(&signed)), right)?;
+        }
+        Ok(signed)
+    }
+);
+
 /// A permission for a part of the settings that tokens may not use.
 pub struct InPerson<P>(PhantomData<P>);
 

@@ -28,7 +28,12 @@ impl Subject {
     pub fn of(claims: &Claims) -> Option<Self> {
         let name_id = claims.name_id.as_ref()?;
         let is_persistent = name_id.format.as_deref() == Some(PERSISTENT) && !name_id.value.trim().is_empty();
-        is_persistent.then(|| Self(sha256(name_id.value.as_bytes())))
+        is_persistent.then(|| Self::of_name_id(&name_id.value))
+    }
+
+    /// Returns the subject with this persistent NameID.
+    pub fn of_name_id(value: &str) -> Self {
+        Self(sha256(value.as_bytes()))
     }
 
     /// Returns the subject of an OpenID provider's user, which is unique together with the issuer.

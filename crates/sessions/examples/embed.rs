@@ -57,6 +57,10 @@ impl SessionStore for Sessions {
         Ok(None)
     }
 
+    async fn refuse_tokens_until(&mut self, _: &UserId, _: Timestamp) -> StoreResult<()> {
+        Ok(())
+    }
+
     async fn revoke_sessions(
         &mut self,
         user: &UserId,

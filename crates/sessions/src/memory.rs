@@ -63,6 +63,12 @@ impl SessionStore for MemorySessions {
         Ok(self.refused_until.get(user.as_str()).copied())
     }
 
+    async fn refuse_tokens_until(&mut self, user: &UserId, until: Timestamp) -> StoreResult<()> {
+        let latest = self.refused_until.get(user.as_str()).map_or(until, |known| until.max(*known));
+        self.refused_until.insert(user.to_string(), latest);
+        Ok(())
+    }
+
     async fn revoke_sessions(
         &mut self,
         user: &UserId,

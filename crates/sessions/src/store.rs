@@ -25,6 +25,9 @@ pub trait SessionStore: Send {
     async fn revoke_session(&mut self, id: &SessionId, at: Timestamp) -> StoreResult<bool>;
     /// Returns the time until which neighbours' tokens of this user without a row are refused.
     async fn refused_until(&mut self, user: &UserId) -> StoreResult<Option<Timestamp>>;
+    /// Refuses neighbours' tokens of this user without a row that were issued until `until`, unless later ones are refused
+    /// already.
+    async fn refuse_tokens_until(&mut self, user: &UserId, until: Timestamp) -> StoreResult<()>;
     /// Revokes all of a user's sessions except one and ends pending sign-ins. Refuses neighbours' tokens issued until
     /// now, even those without a row. Returns the number of changed rows.
     async fn revoke_sessions(

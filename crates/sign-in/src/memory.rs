@@ -336,6 +336,10 @@ impl SessionStore for MemoryStore {
         self.sessions.refused_until(user).await
     }
 
+    async fn refuse_tokens_until(&mut self, user: &UserId, until: Timestamp) -> StoreResult<()> {
+        self.sessions.refuse_tokens_until(user, until).await
+    }
+
     async fn revoke_sessions(
         &mut self,
         user: &UserId,

@@ -3,7 +3,7 @@
 use kernel::StoreError;
 use webhooks::{MAX_NAME, client::UrlError};
 
-use crate::{KeyError, receiver::MAX_RECEIVERS, stream::MAX_REMOVED_SUBJECTS};
+use crate::{KeyError, receiver::MAX_RECEIVERS, stream::MAX_REMOVED_SUBJECTS, trusted::MAX_TRANSMITTERS};
 
 /// The reason a receiver or stream cannot be created or changed.
 #[derive(Debug, thiserror::Error)]
@@ -23,6 +23,20 @@ pub enum Error {
     /// The tenant has no receiver with this id.
     #[error("There is no receiver of signals with this ID.")]
     NotFound,
+    /// The tenant has the maximum number of transmitters.
+    #[error(
+        "This tenant already has {MAX_TRANSMITTERS} transmitters of signals, the maximum. Remove one first."
+    )]
+    TooManyTransmitters,
+    /// The tenant has no transmitter with this id.
+    #[error("There is no transmitter of signals with this ID.")]
+    NoTransmitter,
+    /// The issuer or the URL of a key set is invalid.
+    #[error("{0}")]
+    Issuer(String),
+    /// The transmitter has no token that could be required.
+    #[error("requiresAuthorization: replace the token of the transmitter to require one again")]
+    ReplaceToken,
     /// The receiver has no stream with this id.
     #[error("This receiver has no stream with this ID.")]
     NoStream,

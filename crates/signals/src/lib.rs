@@ -5,7 +5,8 @@
 //! types that both sides agree on are queued in the transaction of the change that they are about, and delivered as
 //! tokens (RFC 8417) that the tenant's key signs: pushed by a [`Worker`] (RFC 8935), or polled by the receiver (RFC 8936).
 //!
-//! Tokens that other transmitters send to this service are checked by [`verify`].
+//! The other way round, an administrator trusts a transmitter ([`TrustedTransmitter`]) and decides what its events do
+//! ([`Consequence`]). Its tokens are checked by [`TrustedTransmitter::verify`], without I/O; the host acts.
 //!
 //! The events are those of CAEP 1.0 and RISC 1.0 for accounts and sessions, and those of RFC 9967 for the resources of
 //! the SCIM API. The host implements [`SignalStore`] and [`SignalQueue`] over its database.
@@ -22,6 +23,7 @@ mod receiver;
 mod set;
 mod store;
 mod stream;
+mod trusted;
 mod view;
 mod worker;
 
@@ -37,7 +39,7 @@ pub use self::{
     problem::{Problem, TokenError},
     received::{
         Act, CredentialChangeType, Expected, LevelDirection, Reason, ReceivedEvent, ReceivedSubject, Refusal,
-        verify,
+        RiskLevel, SignalKind, verify,
     },
     receiver::{
         Change, MAX_RECEIVERS, New, Receiver, ReceiverId, ReceiverKind, ReceiverWithStream, SubjectFormat,
@@ -51,6 +53,13 @@ pub use self::{
     stream::{
         Delivery, DeliveryBody, MAX_REMOVED_SUBJECTS, MIN_VERIFICATION_INTERVAL, POLL, PUSH, Status, Stream,
         StreamBody, StreamId, StreamKind, StreamState, Subject,
+    },
+    trusted::{
+        CheckedTransmitter, Consequence, Consequences, KeysRead, MAX_TRANSMITTERS, NewTransmitter,
+        ReceivedStore, ReceivedToken, StreamStatusView, TransmitterChange, TransmitterId, TransmitterKind,
+        TransmitterState, TransmitterStore, TransmitterView, TrustedTransmitter, add_transmitter,
+        change_transmitter, configuration_url_of, find_transmitter, jwks_uri_of, remove_transmitter,
+        replace_push_token,
     },
     view::{
         AuthorizationScheme, DeliveryView, ReceiverView, StatusView, StreamSummary, StreamView, Transmitter,

@@ -21,7 +21,7 @@ pub type ReceiverId = Id<ReceiverKind>;
 /// Maximum number of receivers of a tenant.
 pub const MAX_RECEIVERS: usize = 20;
 /// Maximum length of an audience.
-const MAX_AUDIENCE: usize = 500;
+pub(crate) const MAX_AUDIENCE: usize = 500;
 
 /// How tokens name accounts (RFC 9493).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,7 +66,7 @@ pub type ReceiverWithStream = (Receiver, Option<(Stream, StreamState)>);
 
 /// The schema of a name. The host describes it as `TrimmedName`.
 #[cfg(feature = "openapi")]
-fn name_schema() -> utoipa::openapi::Ref {
+pub(crate) fn name_schema() -> utoipa::openapi::Ref {
     let schema = utoipa::openapi::schema::RefBuilder::new().ref_location_from_schema_name("TrimmedName");
     schema.description(Some("1 to 100 printable characters.")).build()
 }
@@ -131,10 +131,7 @@ pub async fn find(store: &mut dyn SignalStore, id: &ReceiverId) -> Result<Receiv
 pub async fn create(ctx: &Ctx, store: &mut dyn SignalStore, new: New) -> Result<(Receiver, RawToken), Error> {
     let name = checked_name(new.name)?;
     let event_types = checked_types(&new.event_types)?;
-    let is_printable = new.audience.bytes().all(|byte| byte.is_ascii_graphic());
-    if new.audience.is_empty() || new.audience.len() > MAX_AUDIENCE || !is_printable {
-        return Err(Error::Audience);
-    }
+    let audience = checked_audience(new.audience)?;
     if store.count_receivers().await? >= MAX_RECEIVERS {
         return Err(Error::TooMany);
     }
@@ -142,7 +139,7 @@ pub async fn create(ctx: &Ctx, store: &mut dyn SignalStore, new: New) -> Result<
     let receiver = Receiver {
         id: ReceiverId::new(&*ctx.env),
         name,
-        audience: new.audience,
+        audience,
         event_types,
         subject_format: new.subject_format.unwrap_or(SubjectFormat::IssSub),
         enabled: true,
@@ -211,18 +208,29 @@ pub async fn replace_token(
     Ok(((receiver, stream), raw))
 }
 
-fn set<T: PartialEq>(field: &mut T, to: Option<T>, name: &'static str, changed: &mut Vec<&'static str>) {
+pub(crate) fn set<T: PartialEq>(
+    field: &mut T,
+    to: Option<T>,
+    name: &'static str,
+    changed: &mut Vec<&'static str>,
+) {
     if let Some(to) = to.filter(|to| to != field) {
         *field = to;
         changed.push(name);
     }
 }
 
-fn checked_name(name: String) -> Result<String, Error> {
+pub(crate) fn checked_name(name: String) -> Result<String, Error> {
     let length = name.chars().count();
     let is_sound =
         (1..=MAX_NAME).contains(&length) && name.trim() == name && !name.chars().any(char::is_control);
     is_sound.then_some(name).ok_or(Error::Name)
+}
+
+pub(crate) fn checked_audience(audience: String) -> Result<String, Error> {
+    let is_sound =
+        (1..=MAX_AUDIENCE).contains(&audience.len()) && audience.bytes().all(|byte| byte.is_ascii_graphic());
+    is_sound.then_some(audience).ok_or(Error::Audience)
 }
 
 /// Reads URIs of event types. None stand for all.

@@ -19,7 +19,7 @@ use crate::{
 const HOUR: i64 = 3_600_000;
 
 /// Tables with rows that expire: the column with a row's time, and how long it is kept from then on, in milliseconds.
-const EXPIRING: [(&str, &str, i64); 9] = [
+const EXPIRING: [(&str, &str, i64); 10] = [
     ("attempts", "until", 0),
     ("spent_challenges", "until", 0),
     ("tickets", "created_at", HOUR),
@@ -29,6 +29,7 @@ const EXPIRING: [(&str, &str, i64); 9] = [
     ("scim_refusals", "last_at", 30 * 24 * HOUR),
     ("removals", "at", 2 * HOUR),
     ("signal_events", "created_at", 7 * 24 * HOUR),
+    ("received_signals", "expires_at", 0),
 ];
 
 /// How long the ID token of a session is kept after its last use: as long as a session may be idle, in milliseconds.
@@ -58,7 +59,7 @@ macro_rules! purge {
 
 impl Tx {
     /// Purges expired rows of all tenants: attempts, used challenges, tickets, step-up challenges and tokens, links,
-    /// refused SCIM requests, counted removals of users, signals that were not delivered, and ID tokens of unused sessions.
+    /// refused SCIM requests, counted removals of users, signals that were not delivered, IDs of received signals, and ID tokens of unused sessions.
     pub async fn purge_expired(&mut self, now: Timestamp) -> StoreResult<()> {
         for (table, column, kept) in EXPIRING {
             let before = now.plus_millis(-kept).naive();

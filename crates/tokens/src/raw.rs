@@ -26,6 +26,8 @@ pub enum TokenKind {
     Link,
     /// The token of a receiver of shared signals: `ssf_…`.
     Signals,
+    /// The token with which a transmitter of shared signals pushes events: `push_…`. It authenticates nothing else.
+    SignalPush,
 }
 
 impl TokenKind {
@@ -38,11 +40,12 @@ impl TokenKind {
             Self::Ticket => "tkt",
             Self::Link => "lnk",
             Self::Signals => "ssf",
+            Self::SignalPush => "push",
         }
     }
 
     fn of_prefix(prefix: &str) -> Option<Self> {
-        [Self::Scim, Self::DryRun, Self::Pat, Self::Ticket, Self::Link, Self::Signals]
+        [Self::Scim, Self::DryRun, Self::Pat, Self::Ticket, Self::Link, Self::Signals, Self::SignalPush]
             .into_iter()
             .find(|kind| kind.prefix() == prefix)
     }

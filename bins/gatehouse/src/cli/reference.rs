@@ -179,10 +179,11 @@ fn row(text: &mut String, cells: &[&str]) {
 }
 
 fn limits() -> String {
-    let values: [(&str, u64); 35] = [
+    let values: [(&str, u64); 36] = [
         ("network_rules", netpolicy::MAX_RULES as u64),
         ("log_streams", log_streams::MAX_STREAMS as u64),
         ("receivers", signals::MAX_RECEIVERS as u64),
+        ("transmitters", signals::MAX_TRANSMITTERS as u64),
         ("removed_subjects", signals::MAX_REMOVED_SUBJECTS.unsigned_abs()),
         ("sso_connections", saml_sp::MAX_PROVIDERS as u64),
         ("domains", saml_sp::MAX_DOMAINS as u64),

@@ -29,6 +29,7 @@ mod signals;
 mod sso;
 mod sso_refused;
 mod times;
+mod transmitters;
 mod webhooks;
 
 use actix_web::{
@@ -59,7 +60,7 @@ pub(crate) const OPEN: [&str; 9] = [
     "/auth/login",
 ];
 /// Pages that require a session.
-pub(crate) const SIGNED_IN: [&str; 15] = [
+pub(crate) const SIGNED_IN: [&str; 16] = [
     scim::PATH,
     overview::PATH,
     people::PATH,
@@ -74,6 +75,7 @@ pub(crate) const SIGNED_IN: [&str; 15] = [
     webhooks::PATH,
     log_streams::PATH,
     signals::PATH,
+    transmitters::PATH,
     audit_log::PATH,
 ];
 
@@ -102,6 +104,7 @@ pub(crate) fn routes(config: &mut ServiceConfig) {
         .service(webhooks::webhooks)
         .service(log_streams::log_stream_pages)
         .service(signals::signal_pages)
+        .service(transmitters::transmitter_pages)
         .service(audit_log::audit_log);
 }
 

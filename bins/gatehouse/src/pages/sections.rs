@@ -21,7 +21,7 @@ impl Section {
 }
 
 /// The sections in the sidebar.
-static SECTIONS: [Section; 13] = [
+static SECTIONS: [Section; 14] = [
     Section::new("/settings", "Overview", &[]),
     Section::new("/settings/people", "People", &[Right::ReadUsers]),
     Section::new("/settings/groups", "Groups", &[Right::ReadUsers]),
@@ -30,6 +30,7 @@ static SECTIONS: [Section; 13] = [
     Section::new("/settings/sso", "Identity and SSO", &[Right::ManageConnections]),
     Section::new("/settings/webhooks", "Webhooks", &[Right::ManageWebhooks]),
     Section::new("/settings/signals", "Shared signals", &[Right::ManageWebhooks, Right::ReadUsers]),
+    Section::new("/settings/transmitters", "Transmitters", &[Right::ManageConnections, Right::ManageUsers]),
     Section::new("/settings/network", "Network", &[Right::ManagePolicies]),
     Section::new("/settings/authenticators", "Authenticators", &[Right::ManagePolicies]),
     Section::new("/settings/audit-log", "Audit log", &[Right::ReadAudit]),

@@ -1,6 +1,7 @@
 // An administrator adds an SSO connection with OpenID Connect, and a user signs in through it.
 import assert from "node:assert/strict";
 import { openid } from "./openid.mjs";
+import { transmitters } from "./transmitters.mjs";
 
 const hostile = '<img src=x onerror="document.title=\'owned\'">';
 
@@ -100,6 +101,7 @@ export async function oidc({ page, complaints, confirm }, see, by, stranger, cer
   await by(lena.page, "Sign in with single sign-on").click();
   await lena.page.waitForURL((url) => url.pathname === "/account/security");
   await shows("lena@openid.example", lena.page);
+  await transmitters({ page, confirm }, see, by, other, lena);
   await lena.context.clearCookies();
   other.claims.email = "nobody@openid.example";
   await lena.page.goto("/auth/login?tenant=works");

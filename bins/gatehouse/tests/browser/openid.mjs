@@ -1,4 +1,4 @@
-// An OpenID provider that signs any user in without a question.
+// An OpenID provider that signs any user in without a question, and is a transmitter of shared signals.
 import { createHash, createSign, generateKeyPairSync, randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
@@ -13,11 +13,21 @@ export async function openid(folder) {
   const claims = {};
   const codes = new Map();
 
+  function sign(header, payload) {
+    const text = `${encoded({ alg: "RS256", kid: "first", ...header })}.${encoded(payload)}`;
+    return `${text}.${createSign("RSA-SHA256").update(text).sign(privateKey, "base64url")}`;
+  }
+
   function idToken(nonce) {
     const now = Math.floor(Date.now() / 1000);
     const standard = { iss: issuer, aud: "gatehouse", nonce, iat: now, exp: now + 300, auth_time: now, email_verified: true };
-    const text = `${encoded({ alg: "RS256", kid: "first" })}.${encoded({ ...standard, sub: claims.email, ...claims })}`;
-    return `${text}.${createSign("RSA-SHA256").update(text).sign(privateKey, "base64url")}`;
+    return sign({}, { ...standard, sub: claims.email, ...claims });
+  }
+
+  /** Returns a security event token about a subject. */
+  function signal(aud, type, subject, event) {
+    const payload = { iss: issuer, aud, iat: Math.floor(Date.now() / 1000), jti: randomBytes(8).toString("hex"), sub_id: subject, events: { [type]: event } };
+    return sign({ typ: "secevent+jwt" }, payload);
   }
 
   /** Redirects back with a code for the nonce and the code challenge of this request. */
@@ -51,6 +61,7 @@ export async function openid(folder) {
     const { pathname, searchParams } = new URL(request.url, issuer);
     const endpoints = {
       "/.well-known/openid-configuration": () => ({ body: metadata() }),
+      "/.well-known/ssf-configuration": () => ({ body: { issuer, jwks_uri: `${issuer}/keys` } }),
       "/keys": () => ({ body: { keys: [{ ...publicKey.export({ format: "jwk" }), kid: "first", use: "sig" }] } }),
       "/authorize": () => authorize(searchParams),
       "/token": () => exchange(new URLSearchParams(Buffer.concat(parts).toString())),
@@ -65,5 +76,5 @@ export async function openid(folder) {
     server.close();
     server.closeAllConnections();
   };
-  return { issuer, claims, close };
+  return { issuer, claims, signal, close };
 }

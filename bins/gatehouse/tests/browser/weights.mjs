@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 
 const PAGES = [
-  "/settings", "/settings/people", "/settings/groups", "/settings/sign-in", "/settings/sso", "/settings/scim", "/settings/webhooks", "/settings/log-streams", "/settings/signals",
+  "/settings", "/settings/people", "/settings/groups", "/settings/sign-in", "/settings/sso", "/settings/scim", "/settings/webhooks", "/settings/log-streams", "/settings/signals", "/settings/transmitters",
   "/settings/network", "/settings/authenticators", "/settings/audit-log", "/account/security", "/developers", "/developers/settings",
 ];
 /** Maximum bytes of a page and everything that it loads, with an empty cache. */

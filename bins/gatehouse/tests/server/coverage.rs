@@ -136,7 +136,7 @@ fn public_operations_ignore_credentials() {
                 "saml_metadata" | "saml_login" | "saml_logout" | "saml_slo_redirect" | "oidc_login"
                 | "oidc_callback" | "oidc_jwks" | "webhook_keys" | "ssf_configuration" | "ssf_jwks"
                 | "bind_session" | "refresh_session" => 404,
-                "saml_acs" | "saml_slo" | "oidc_backchannel_logout" => 415,
+                "saml_acs" | "saml_slo" | "oidc_backchannel_logout" | "receive_ssf_event" => 415,
                 "sign_in_providers" => 200,
                 // This server has no mail.
                 "forgotten_password" => 409,

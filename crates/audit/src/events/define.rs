@@ -15,6 +15,7 @@ pub(super) const NETWORK_RULE: Resource = ("network_rule", "nrl_01jz333333333333
 
 pub(super) const BY_USER: Actor = ("usr_01jz2222222222222222222222", "USER");
 pub(super) const BY_ANOTHER_USER: Actor = ("usr_01jz3333333333333333333333", "USER");
+pub(super) const BY_TRANSMITTER: Actor = ("trm_01jz9999999999999999999999", "SYSTEM");
 pub(super) const BY_CLI: Actor = ("cli", "SYSTEM");
 
 /// Defines events. The description is the doc comment; in parentheses stand the resource of the example and its actor,

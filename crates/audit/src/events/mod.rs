@@ -60,6 +60,7 @@ fn all() -> Catalog {
         .with::<sign_in::SessionCookieRefused>()
         .with::<sign_in::SessionRevoked>()
         .with::<sign_in::SessionsRevoked>()
+        .with::<sign_in::StepUpRequired>()
         .with::<credentials::PasswordChanged>()
         .with::<credentials::PasswordResetStarted>()
         .with::<credentials::FactorEnrolled>()
@@ -146,6 +147,12 @@ fn with_receivers(catalog: Catalog) -> Catalog {
         .with::<signals::SignalSubjectChanged>()
         .with::<signals::SignalStreamVerified>()
         .with::<signals::SignalKeyCreated>()
+        .with::<signals::SignalTransmitterCreated>()
+        .with::<signals::SignalTransmitterUpdated>()
+        .with::<signals::SignalTransmitterDeleted>()
+        .with::<signals::SignalTransmitterTokenReplaced>()
+        .with::<signals::SignalReceived>()
+        .with::<signals::SignalRefused>()
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Sign-ins and sessions.
 
-use super::define::{BY_USER, SESSION, USER, events};
+use super::define::{BY_TRANSMITTER, BY_USER, SESSION, USER, events};
 
 events! {
     /// A user signed in.
@@ -59,14 +59,21 @@ events! {
     SessionRevoked = "ACCOUNT_SESSION_REVOKED" (SESSION, BY_USER) {
         /// ID of the user.
         user: String = "usr_01jz2222222222222222222222".into(),
-        /// `REVOKED` in the list of sessions, `SIGNED_OUT`, `REPLACED` by a new sign-in in the same browser, or `IDENTITY_PROVIDER`: the identity provider ended its session.
+        /// `REVOKED` in the list of sessions, `SIGNED_OUT`, `REPLACED` by a new sign-in in the same browser, `IDENTITY_PROVIDER`: the identity provider ended its session, or `SIGNAL`: a transmitter of shared signals ended it.
         why: &'static str = "REVOKED",
     }
     /// All sessions of a user were revoked, except possibly the current one.
     SessionsRevoked = "ACCOUNT_SESSIONS_REVOKED" (USER, BY_USER) {
         /// Number of active sessions.
         count: u64 = 3,
-        /// `REVOKED`, `PASSWORD_CHANGED`, `FACTOR_REMOVED`, `RESET` or `DEACTIVATED`.
+        /// `REVOKED`, `PASSWORD_CHANGED`, `FACTOR_REMOVED`, `RESET`, `DEACTIVATED`, or `SIGNAL`: a transmitter of shared signals ended them.
         why: &'static str = "PASSWORD_CHANGED",
+    }
+    /// Sessions of a user need a second factor before they go on.
+    StepUpRequired = "ACCOUNT_SESSIONS_STEP_UP_REQUIRED" (USER, BY_TRANSMITTER) {
+        /// Number of sessions.
+        count: u64 = 2,
+        /// `SIGNAL`: a transmitter of shared signals demanded it.
+        why: &'static str = "SIGNAL",
     }
 }

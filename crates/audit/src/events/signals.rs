@@ -1,10 +1,11 @@
 //! Shared signals: receivers, their streams, and the keys that sign.
 
-use super::define::{Actor, BY_USER, Resource, events};
+use super::define::{Actor, BY_TRANSMITTER, BY_USER, Resource, events};
 
 const RECEIVER: Resource = ("signal_receiver", "rcv_01jz5555555555555555555555");
 const STREAM: Resource = ("signal_stream", "sst_01jz6666666666666666666666");
 const KEY: Resource = ("signal_key", "NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs");
+const TRANSMITTER: Resource = ("signal_transmitter", "trm_01jz9999999999999999999999");
 const BY_RECEIVER: Actor = ("rcv_01jz5555555555555555555555", "SYSTEM");
 
 events! {
@@ -57,5 +58,55 @@ events! {
     SignalKeyCreated = "ACCOUNT_SIGNAL_KEY_CREATED" (KEY, BY_USER) {
         /// Whether it replaces another key.
         replaces: bool = true,
+    }
+    /// A transmitter of shared signals was added.
+    SignalTransmitterCreated = "ACCOUNT_SIGNAL_TRANSMITTER_CREATED" (TRANSMITTER, BY_USER) {
+        /// The issuer of its tokens.
+        issuer: String = "https://transmitter.example.com/".into(),
+        /// ID of the SSO connection whose users its events are about.
+        connection: String = "oidc_01jz111111111111111111111101jz2222222222222222222222".into(),
+    }
+    /// A transmitter of shared signals was changed.
+    SignalTransmitterUpdated = "ACCOUNT_SIGNAL_TRANSMITTER_UPDATED" (TRANSMITTER, BY_USER) {
+        /// Names of the fields that changed.
+        changed: Vec<String> = vec!["consequences".into()],
+    }
+    /// A transmitter of shared signals was removed.
+    SignalTransmitterDeleted = "ACCOUNT_SIGNAL_TRANSMITTER_DELETED" (TRANSMITTER, BY_USER) {}
+    /// The token with which a transmitter of shared signals pushes events was replaced.
+    SignalTransmitterTokenReplaced = "ACCOUNT_SIGNAL_TRANSMITTER_TOKEN_REPLACED" (TRANSMITTER, BY_USER) {}
+    /// An event of a transmitter of shared signals was accepted.
+    SignalReceived = "ACCOUNT_SIGNAL_RECEIVED" (TRANSMITTER, BY_TRANSMITTER) {
+        /// ID of the token (`jti`).
+        jti: String = "24c63fb56e5a2d77a6b512616ca9fa24".into(),
+        /// URI of the type of the event.
+        event_type: String = "https://schemas.openid.net/secevent/caep/event-type/session-revoked".into(),
+        /// When it happened, according to the transmitter.
+        occurred_at: String = "2026-01-01T00:00:00.000Z".into(),
+        /// ID that tokens with the same cause have in common (`txn`).
+        #[serde(skip_serializing_if = "Option::is_none")]
+        transaction: Option<String> = Some("8675309".into()),
+        /// Format of the subject (RFC 9493).
+        subject_format: String = "iss_sub".into(),
+        /// ID of the user that it is about.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        user: Option<String> = Some("usr_01jz2222222222222222222222".into()),
+        /// `RECORDED`, `STEP_UP_REQUIRED`, `SESSIONS_ENDED` or `USER_DISABLED`.
+        outcome: String = "SESSIONS_ENDED".into(),
+        /// Why it did less than the administrator permits: `SUBJECT_UNKNOWN`: the connection knows no such user, `SUPERSEDED`: a later event about the same state was received before, `ALREADY_DISABLED`, `NO_SECOND_FACTOR`: sessions ended because the user has none, `BREAK_GLASS` and `LAST_ADMINISTRATOR`: the sessions of such a user ended, and the user was not disabled, or `CONNECTION_REMOVED`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reason: Option<String> = None,
+        /// Number of sessions that it affected. The sessions of a disabled user are not counted.
+        sessions: u64 = 2,
+    }
+    /// A token of a transmitter of shared signals was refused.
+    SignalRefused = "ACCOUNT_SIGNAL_REFUSED" (TRANSMITTER, BY_TRANSMITTER) {
+        /// Why, such as `SIGNATURE_INVALID` or `WRONG_AUDIENCE`.
+        reason: String = "WRONG_AUDIENCE".into(),
+        /// What was found and what was expected.
+        detail: String = r#"aud is ["https://other.example/"], without "https://gatehouse.example.com/""#.into(),
+        /// Only in a summary: number of similar refusals of the last 10 seconds that have no entry.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        suppressed: Option<u64> = None,
     }
 }

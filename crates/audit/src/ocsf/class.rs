@@ -113,6 +113,7 @@ pub fn mapping(code: &str) -> Mapping {
             (Authentication, 2)
         }
         "SESSION_STARTED"
+        | "SESSIONS_STEP_UP_REQUIRED"
         | "SESSION_RENEWED"
         | "SESSION_BOUND"
         | "SESSION_COOKIE_REFUSED"

@@ -85,7 +85,9 @@ impl Gate {
             TokenKind::Scim | TokenKind::DryRun => CredentialKey::ScimToken(raw.hash()),
             TokenKind::Pat => CredentialKey::Pat(raw.hash()),
             TokenKind::Signals => CredentialKey::Receiver(raw.hash()),
-            TokenKind::Ticket | TokenKind::Link => return Err(refused("a token of another type")),
+            TokenKind::Ticket | TokenKind::Link | TokenKind::SignalPush => {
+                return Err(refused("a token of another type"));
+            }
         };
         self.by_key(raw.tenant(), &key).await
     }

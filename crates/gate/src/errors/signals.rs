@@ -7,9 +7,9 @@ impl From<signals::Error> for Problem {
         use signals::Error;
         match error {
             Error::Store(error) => error.into(),
-            Error::NotFound | Error::NoStream => Self::not_found(),
+            Error::NotFound | Error::NoStream | Error::NoTransmitter => Self::not_found(),
             Error::Key(error) => Self::unexpected(error),
-            Error::TooMany | Error::HasStream | Error::TooManySubjects => {
+            Error::TooMany | Error::TooManyTransmitters | Error::HasStream | Error::TooManySubjects => {
                 Self::new(Code::Conflict, error.to_string())
             }
             Error::VerifiedJustNow(seconds) => Self::busy(&error.to_string(), seconds),

@@ -10,6 +10,7 @@ pub mod oidc;
 mod outcome;
 mod response;
 mod saml_logout;
+mod signal;
 
 use directory::{ConnectionAccountStore, RoleStore};
 use saml_sp::{ConnectionTestStore, DomainStore, RequestStore, SubjectStore};
@@ -26,6 +27,7 @@ pub use self::{
     saml_logout::{
         logout_token, provider_session, read_logout_token, saml_log_out, saml_logout_refusal_event,
     },
+    signal::{Signal, SignalDemand, SignalEffect, SignalOutcome, SignalStorage, SignalledUser, enforce},
 };
 use crate::store::Storage;
 

@@ -14,6 +14,11 @@ const SESSIONS_REVOKED: &str = "https://schemas.openid.net/secevent/risc/event-t
 /// RISC: a credential of an account was found to be compromised.
 const CREDENTIAL_COMPROMISE: &str =
     "https://schemas.openid.net/secevent/risc/event-type/credential-compromise";
+/// CAEP: whether a device complies with the rules of its organization changed.
+const DEVICE_COMPLIANCE_CHANGE: &str =
+    "https://schemas.openid.net/secevent/caep/event-type/device-compliance-change";
+/// CAEP: the risk level of a user, device or session changed.
+const RISK_LEVEL_CHANGE: &str = "https://schemas.openid.net/secevent/caep/event-type/risk-level-change";
 
 /// What happened, as far as a host acts upon it. Everything else is in the payload of the event.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,6 +64,16 @@ pub enum Act {
         /// The same names as in [`CredentialChange`](Self::CredentialChange).
         credential_type: String,
     },
+    /// CAEP: whether a device of the user complies with the rules of its organization changed.
+    DeviceComplianceChange {
+        /// Whether it complies now.
+        is_compliant: bool,
+    },
+    /// CAEP: the risk level of the user, device or session changed.
+    RiskLevelChange {
+        /// The level now.
+        current_level: RiskLevel,
+    },
     /// SSF: the stream works.
     Verification {
         /// The state of the receiver's request. `None`: the transmitter verifies the stream on its own initiative.
@@ -97,6 +112,17 @@ pub enum LevelDirection {
     Decrease,
 }
 
+/// A risk level (CAEP 1.0, section 3.8).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RiskLevel {
+    /// `LOW`
+    Low,
+    /// `MEDIUM`
+    Medium,
+    /// `HIGH`
+    High,
+}
+
 impl Act {
     /// Reads an event of this type.
     pub(super) fn read(event_type: &str, payload: &Map<String, Value>) -> Result<Self, Refusal> {
@@ -105,6 +131,17 @@ impl Act {
             SESSIONS_REVOKED => return Ok(Self::SessionsRevoked),
             CREDENTIAL_COMPROMISE => {
                 return Ok(Self::CredentialCompromise { credential_type: reader.text("credential_type")? });
+            }
+            DEVICE_COMPLIANCE_CHANGE => {
+                let is_compliant = match reader.text("current_status")?.as_str() {
+                    "compliant" => true,
+                    "not-compliant" => false,
+                    _ => return Err(reader.malformed("current_status", "compliant or not-compliant")),
+                };
+                return Ok(Self::DeviceComplianceChange { is_compliant });
+            }
+            RISK_LEVEL_CHANGE => {
+                return Ok(Self::RiskLevelChange { current_level: RiskLevel::read(&reader)? });
             }
             VERIFICATION => return Ok(Self::Verification { state: reader.optional_text("state")? }),
             STREAM_UPDATED => {
@@ -163,6 +200,17 @@ impl LevelDirection {
             Some("increase") => Ok(Some(Self::Increase)),
             Some("decrease") => Ok(Some(Self::Decrease)),
             Some(_) => Err(reader.malformed("change_direction", "increase or decrease")),
+        }
+    }
+}
+
+impl RiskLevel {
+    fn read(reader: &Reader<'_>) -> Result<Self, Refusal> {
+        match reader.text("current_level")?.as_str() {
+            "LOW" => Ok(Self::Low),
+            "MEDIUM" => Ok(Self::Medium),
+            "HIGH" => Ok(Self::High),
+            _ => Err(reader.malformed("current_level", "LOW, MEDIUM or HIGH")),
         }
     }
 }

@@ -5,6 +5,7 @@
 //! can be turned off.
 
 mod act;
+mod kind;
 mod members;
 mod refusal;
 mod subject;
@@ -17,7 +18,8 @@ use oidc_rp::{Algorithm, KeySet};
 use serde_json::{Map, Value};
 
 pub use self::{
-    act::{Act, CredentialChangeType, LevelDirection},
+    act::{Act, CredentialChangeType, LevelDirection, RiskLevel},
+    kind::SignalKind,
     refusal::{Reason, Refusal},
     subject::ReceivedSubject,
 };

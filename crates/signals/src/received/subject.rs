@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, slice};
 
 use kernel::Email;
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::{
@@ -17,7 +18,7 @@ const MAX_IDENTIFIERS: usize = 20;
 const MAX_NAME: usize = 100;
 
 /// Who or what an event is about: one identifier, several for the same user (`aliases`), or a combination (`complex`).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub enum ReceivedSubject {
     /// `iss_sub`: a user of an issuer.
     IssSub {
@@ -27,7 +28,7 @@ pub enum ReceivedSubject {
         sub: String,
     },
     /// `email`: a user by email address.
-    Email(Email),
+    Email(#[serde(serialize_with = "as_text")] Email),
     /// `account`: an account by `acct` URI (RFC 7565).
     Account(String),
     /// `opaque`: an identifier that both sides know.
@@ -220,6 +221,10 @@ impl ReceivedSubject {
             _ => return Err(reader.malformed("format", "at most 100 characters long")),
         })
     }
+}
+
+fn as_text<S: Serializer>(email: &Email, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(email)
 }
 
 fn malformed(detail: String) -> Refusal {

@@ -75,6 +75,8 @@ diesel::allow_tables_to_appear_in_same_query!(
     signal_events,
     signal_removed_subjects,
     signal_keys,
+    signal_transmitters,
+    received_signals,
     saml_providers,
     saml_provider_domains,
     verified_domains,

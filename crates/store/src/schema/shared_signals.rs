@@ -93,3 +93,33 @@ diesel::table! {
         replaced_at -> Nullable<Timestamp>,
     }
 }
+
+diesel::table! {
+    signal_transmitters (tenant_id, id) {
+        tenant_id -> Text,
+        id -> Text,
+        name -> Text,
+        issuer -> Text,
+        audience -> Text,
+        connection_id -> Text,
+        jwks_uri -> Nullable<Text>,
+        consequences -> Json,
+        enabled -> Bool,
+        hash -> Nullable<Binary>,
+        keys -> Json,
+        state -> Json,
+        created_at -> Timestamp,
+        updated_at -> Timestamp,
+    }
+}
+
+diesel::table! {
+    received_signals (tenant_id, transmitter_id, token_hash) {
+        tenant_id -> Text,
+        transmitter_id -> Text,
+        token_hash -> Binary,
+        state_key -> Nullable<Binary>,
+        occurred_at -> Timestamp,
+        expires_at -> Timestamp,
+    }
+}

@@ -149,6 +149,16 @@ impl SessionStore for Tx {
         Ok(until.flatten().map(Timestamp::from_naive))
     }
 
+    async fn refuse_tokens_until(&mut self, user: &UserId, until: Timestamp) -> StoreResult<()> {
+        if self.refused_until(user).await?.is_some_and(|known| known >= until) {
+            return Ok(());
+        }
+        let row = users::table.find((self.tenant.as_str(), user.as_str()));
+        let query = Prepared(diesel::update(row).set(users::sessions_after.eq(until.naive())));
+        change_unaudited!(self, Unaudited::PartOfChange, c => query.execute(c).await)?;
+        Ok(())
+    }
+
     async fn revoke_sessions(
         &mut self,
         user: &UserId,

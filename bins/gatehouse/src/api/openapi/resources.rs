@@ -15,7 +15,7 @@ struct Resource {
     unknown: &'static str,
 }
 
-const RESOURCES: [Resource; 15] = [
+const RESOURCES: [Resource; 16] = [
     Resource { path: "/api/me/factors/{id}", id: "fac_…", unknown: "You have no factor with this ID." },
     Resource { path: "/api/oidc/{providerId}", id: "oidc_…", unknown: "Unknown SSO connection." },
     Resource { path: "/api/saml/{providerId}", id: "sso_…", unknown: "Unknown SSO connection." },
@@ -44,6 +44,11 @@ const RESOURCES: [Resource; 15] = [
     },
     Resource { path: "/api/settings/log-streams/{id}", id: "lst_…", unknown: "Unknown log stream." },
     Resource { path: "/api/settings/signals/receivers/{id}", id: "rcv_…", unknown: "Unknown receiver." },
+    Resource {
+        path: "/api/settings/signals/transmitters/{id}",
+        id: "trm_…",
+        unknown: "Unknown transmitter.",
+    },
     Resource { path: "/api/settings/webhooks/{id}", id: "whk_…", unknown: "Unknown webhook." },
 ];
 

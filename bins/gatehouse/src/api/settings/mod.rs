@@ -151,5 +151,11 @@ fn routes_to_receivers(config: &mut ServiceConfig<'_>) {
         .service(signals::change_signal_receiver)
         .service(signals::delete_signal_receiver)
         .service(signals::token::replace_signal_token)
-        .service(signals::key::rotate_signal_key);
+        .service(signals::key::rotate_signal_key)
+        .service(signals::transmitters::list_signal_transmitters)
+        .service(signals::transmitters::create_signal_transmitter)
+        .service(signals::transmitters::get_signal_transmitter)
+        .service(signals::transmitters::change_signal_transmitter)
+        .service(signals::transmitters::replace_transmitter_token)
+        .service(signals::transmitters::delete_signal_transmitter);
 }

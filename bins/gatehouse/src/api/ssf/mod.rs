@@ -1,8 +1,9 @@
-//! `/api/ssf`: the transmitter of shared signals (OpenID Shared Signals Framework 1.0).
+//! `/api/ssf`: the transmitter of shared signals (OpenID Shared Signals Framework 1.0), and the receiver of those of others.
 
 mod issuer;
 mod managing;
 mod poll;
+mod received;
 mod status;
 mod stream;
 mod subjects;
@@ -11,7 +12,7 @@ mod verification;
 
 use utoipa_actix_web::service_config::ServiceConfig;
 
-pub(crate) use self::issuer::{configuration_url, issuer};
+pub(crate) use self::issuer::{configuration_url, issuer, receiving_url};
 
 pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
     config
@@ -27,5 +28,6 @@ pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
         .service(subjects::add_ssf_subject)
         .service(subjects::remove_ssf_subject)
         .service(verification::verify_ssf_stream)
-        .service(poll::poll_ssf_stream);
+        .service(poll::poll_ssf_stream)
+        .service(received::receive_ssf_event);
 }

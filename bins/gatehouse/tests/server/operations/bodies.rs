@@ -112,6 +112,15 @@ pub(crate) fn body(operation: &Operation) -> Option<Value> {
     }
 }
 
+/// Returns the body of a new transmitter of signals about the users of this connection.
+pub(crate) fn new_transmitter(connection: &str) -> Value {
+    let issuer = &OpenIdProvider::shared().issuer;
+    json!({
+        "name": "Corp", "issuer": issuer, "jwksUri": format!("{issuer}/keys"),
+        "audience": "https://gate.example/", "connectionId": connection,
+    })
+}
+
 /// Returns a body that the operation about roles, removals, bound sessions, log streams or signals accepts.
 fn body_of_settings(operation: &str) -> Value {
     match operation {
@@ -122,6 +131,8 @@ fn body_of_settings(operation: &str) -> Value {
         | "refresh_session"
         | "test_log_stream"
         | "replace_signal_token"
+        | "replace_transmitter_token"
+        | "receive_ssf_event"
         | "rotate_signal_key"
         | "create_ssf_stream" => json!({}),
         "verify_ssf_stream" => json!({ "stream_id": "sst_x" }),
@@ -130,6 +141,8 @@ fn body_of_settings(operation: &str) -> Value {
         "resend_log_stream" => json!({ "from": 0 }),
         "create_signal_receiver" => json!({ "name": "Payroll", "audience": "https://payroll.example/" }),
         "change_signal_receiver" => json!({ "name": "Wages" }),
+        "create_signal_transmitter" => new_transmitter("oidc_x"),
+        "change_signal_transmitter" => json!({ "name": "Okta" }),
         "update_ssf_stream" => json!({ "description": "Sessions" }),
         "replace_ssf_stream" => {
             json!({ "description": "Sessions", "delivery": { "method": "urn:ietf:rfc:8936" } })

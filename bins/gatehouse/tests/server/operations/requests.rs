@@ -13,7 +13,7 @@ pub(crate) fn request(operation: &Operation, ids: &[String]) -> (String, Option<
     let mut path = operation.path.clone();
     for (names, id) in [
         &["{id}", "{domain}", "{providerId}", "{streamId}", "{tenantId}"][..],
-        &["{sid}", "{tokenId}", "{deliveryId}", "{tryId}", "{ssoId}"],
+        &["{sid}", "{tokenId}", "{deliveryId}", "{tryId}", "{ssoId}", "{transmitterId}"],
     ]
     .iter()
     .zip(ids)
@@ -37,6 +37,12 @@ pub(crate) fn request(operation: &Operation, ids: &[String]) -> (String, Option<
             None => path.extend(["?stream_id=", stream]),
             Some(_) => {}
         }
+    }
+    // Transmitters are for an existing connection.
+    if let (Some(body), Some(id)) = (&mut body, ids.iter().find(|id| id.starts_with("oidc_")))
+        && operation.id == "create_signal_transmitter"
+    {
+        body["connectionId"] = json!(id);
     }
     // Rules are for an existing group.
     if let (Some(body), Some(group)) = (&mut body, ids.iter().find(|id| id.starts_with("grp_"))) {

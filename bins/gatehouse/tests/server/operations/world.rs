@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use tokens::removals::{HeldRemoval, RemovalKind, RemovalState, RemovalStore};
 
 use super::{
+    bodies::new_transmitter,
     list::Operation,
     requests::{call, request},
 };
@@ -326,6 +327,21 @@ impl<'s> World<'s> {
             }
             of_stream if of_stream.starts_with("/api/settings/log-streams/{id}") => {
                 Some(vec![self.log_stream()])
+            }
+            transmitters if transmitters.starts_with("/api/settings/signals/transmitters") => {
+                let list = self.admin.get("/api/settings/oidc-providers").json();
+                let connection = match list["providers"].as_array().unwrap().first() {
+                    Some(known) => vec![text(&known["id"])],
+                    None => self.openid_connect(""),
+                };
+                if !transmitters.contains("{id}") {
+                    return Some(connection);
+                }
+                let new = new_transmitter(&connection[0]);
+                let proved = server.proved(&self.admin, "SSO_PROVIDER_CHANGE");
+                let made = proved.post("/api/settings/signals/transmitters", &new);
+                assert_eq!(made.status, 200, "{}", made.text);
+                Some(vec![text(&made.json()["id"])])
             }
             of_signals if of_signals.contains("/signals/receivers/{id}") || of_signals.contains("/ssf/") => {
                 self.signals(of_signals)

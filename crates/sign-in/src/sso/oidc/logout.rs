@@ -71,7 +71,7 @@ pub async fn log_out<S: SsoStorage>(
 }
 
 /// Returns the hash that identifies a session of a provider.
-pub(super) fn session_hash(issuer: &str, session: &str) -> [u8; 32] {
+pub(in crate::sso) fn session_hash(issuer: &str, session: &str) -> [u8; 32] {
     hash(&[issuer, session].join("\0"))
 }
 

@@ -11,6 +11,7 @@ mod request;
 mod settings;
 mod store;
 
+pub(super) use self::logout::session_hash;
 pub use self::{
     callback::{OidcResponse, claim, refusal_event, with_oidc_response},
     change::{NewOidcProvider, OidcReplacement, complete_rotation, create, remove, replace, start_rotation},

@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use audit::{Audited, Event, events::signals::SignalReceiverDeleted, events::users::UserDeactivated};
 use kernel::{Ctx, Secret, StoreError, UserId};
+use oidc_rp::KeySet;
 use serde_json::json;
 use signals::{
-    Done, EventStore, Jwk, Key, KeyError, KeyStore, Lease, Manager, New, Poll, Problem, ReceiverStore,
-    SealSecret, SignalQueue, StoredKey, StreamBody, StreamStore, Subject, SubjectStore,
+    Done, EventStore, Jwk, Key, KeyError, KeyStore, Lease, Manager, New, NewTransmitter, Poll, Problem,
+    ReceivedStore, ReceivedToken, ReceiverStore, SealSecret, SignalQueue, StoredKey, StreamBody, StreamStore,
+    Subject, SubjectStore, TransmitterStore,
 };
 use store::{CredentialKey, PushQueue, Store, Tx};
 use webhooks::client::AddressGuard;
@@ -77,6 +79,27 @@ pub(super) async fn run(store: &Store, ctx: Ctx) {
     queue.fail(&key, &lease, &Problem::new("CONNECT"), now).await.unwrap().unwrap();
     queue.take(&key, &lease, 20).await.unwrap().unwrap();
     queue.release(&key, &lease).await.unwrap();
+    let receiving = async move |ctx: &Ctx, tx: &mut Tx| {
+        let new =
+            json!({ "name": "T", "issuer": "https://t.example", "audience": "g", "connectionId": "oidc_1" });
+        let new: NewTransmitter = serde_json::from_value(new).unwrap();
+        let key = json!({ "kty": "OKP", "crv": "Ed25519", "kid": "k", "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo" });
+        let keys = KeySet::parse(&json!({ "keys": [key] }).to_string()).unwrap();
+        let (transmitter, _) = signals::add_transmitter(ctx, tx, new.check().unwrap(), keys).await.unwrap();
+        tx.transmitters().await?;
+        let id = &transmitter.id;
+        let known = tx.transmitter(id).await?.unwrap();
+        tx.update_transmitter(&known).await?;
+        tx.note_keys_read(id, &known.keys).await?;
+        let state = Some([2; 32]);
+        let token = ReceivedToken { id: [1; 32], state, occurred_at: ctx.now, until: ctx.now };
+        assert!(tx.remember_token(id, &token).await? && !tx.remember_token(id, &token).await?);
+        assert!(tx.has_newer(id, &[2; 32], ctx.now.plus_millis(-1)).await?);
+        assert!(!tx.has_newer(id, &[2; 32], ctx.now).await?);
+        tx.delete_transmitter(id).await?;
+        Ok::<_, StoreError>(Audited::new((), deleted()))
+    };
+    store.write(ctx.clone(), receiving).await.unwrap();
     let rest = async move |ctx: &Ctx, tx: &mut Tx| {
         let poll = Poll { ack: vec!["x".into()], ..Poll::default() };
         signals::acknowledge(tx, &stream.id, &poll, ctx.now).await.unwrap();

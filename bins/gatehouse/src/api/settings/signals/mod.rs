@@ -2,6 +2,7 @@
 
 pub(crate) mod key;
 pub(crate) mod token;
+pub(crate) mod transmitters;
 
 use actix_web::{delete, get, patch, post};
 use audit::{

@@ -335,6 +335,16 @@ until("a problem of the stream", lambda: ask("get_signal_receiver", receiver.id)
 ask("delete_ssf_stream", client=subscriber, status=204, stream_id=stream.stream_id)
 ask("delete_signal_receiver", receiver.id)
 
+# Transmitters of signals, without an SSO connection.
+source = {"name": "Okta", "issuer": "https://127.0.0.1:1", "audience": "https://gate.example/", "connectionId": "oidc_none",
+          "consequences": {"sessionRevoked": "END_SESSIONS"}}
+ask("create_signal_transmitter", body=source, step_up="SSO_PROVIDER_CHANGE", status=400)
+ask("list_signal_transmitters")
+ask("get_signal_transmitter", "trm_none", status=404)
+ask("change_signal_transmitter", "trm_none", body={"enabled": False}, step_up="SSO_PROVIDER_CHANGE", status=404)
+ask("replace_transmitter_token", "trm_none", step_up="SSO_PROVIDER_CHANGE", status=404)
+ask("delete_signal_transmitter", "trm_none", step_up="SSO_PROVIDER_CHANGE", status=404)
+
 # Webhooks, to a port without a receiver.
 hook = {"name": "payroll", "url": "http://127.0.0.1:1/", "eventFilters": ["ACCOUNT_USER_*", "NONE"]}
 hook = ask("create_webhook", body=hook)

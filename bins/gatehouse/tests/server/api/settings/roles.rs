@@ -25,6 +25,8 @@ const PERMITTED: [(Role, &[&str]); 5] = [
             "/api/settings/attestation-policy",
             "/api/settings/saml-providers",
             "/api/settings/oidc-providers",
+            "GET /api/settings/signals/transmitters",
+            "GET /api/settings/signals/transmitters/{id}",
             "/api/settings/sso-connections",
             "/api/settings/domains",
             "/api/settings/scim-tokens",

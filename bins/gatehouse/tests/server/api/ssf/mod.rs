@@ -3,6 +3,7 @@
 mod delivery;
 mod management;
 mod outside;
+mod received;
 
 use data_encoding::BASE64URL_NOPAD;
 use directory::Role;

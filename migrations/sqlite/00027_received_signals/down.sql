@@ -1,0 +1,2 @@
+DROP TABLE received_signals;
+DROP TABLE signal_transmitters;
