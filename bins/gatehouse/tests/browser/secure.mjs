@@ -156,6 +156,8 @@ async function relatedOrigins(browser, password, port, cert) {
   await page.getByLabel("Email").fill("ada@example.com");
   await page.getByLabel("Password", { exact: true }).fill(password);
   await page.getByRole("button", { name: "Sign in", exact: true }).click();
+  // A click has no effect before the scripts of the page have run.
+  await page.waitForURL((url) => url.pathname === "/account/security");
   await page.getByRole("button", { name: "Add a passkey", exact: true }).click();
   await page.getByRole("button", { name: "I saved the codes", exact: true }).click();
   const ask = async () => {
