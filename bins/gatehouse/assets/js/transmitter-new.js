@@ -1,7 +1,7 @@
 // The form for a new transmitter of shared signals.
 
 import { $, onSend } from "./page.js";
-import { keepAlive, mine } from "./session.js";
+import { ask, keepAlive } from "./session.js";
 import { showToken } from "./signal-token.js";
 import { consequences, path } from "./transmitter-words.js";
 
@@ -9,7 +9,7 @@ $("#transmitter-name")?.focus();
 
 onSend("transmitter", async (given, form) => {
   const jwksUri = given.get("jwksUri").trim();
-  const { id, authorization } = await mine("POST", path, {
+  const { id, authorization } = await ask("POST", path, {
     name: given.get("name").trim(),
     issuer: given.get("issuer").trim(),
     audience: given.get("audience").trim(),

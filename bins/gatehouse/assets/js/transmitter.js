@@ -4,7 +4,7 @@ import { sure } from "./drawn.js";
 import { badge } from "./elements.js";
 import { $, element, localise, onAct, onSend, say } from "./page.js";
 import { resource } from "./resource.js";
-import { keepAlive, mine } from "./session.js";
+import { ask, keepAlive, mine } from "./session.js";
 import { showToken } from "./signal-token.js";
 import { consequences, path, state } from "./transmitter-words.js";
 import { watchChanges } from "./unsaved.js";
@@ -80,7 +80,7 @@ form.addEventListener("input", look);
 
 onSend("transmitter", async () => {
   if (!isChanged()) return;
-  show(await mine("PATCH", own, changes()));
+  show(await ask("PATCH", own, changes()));
   fill();
   say("Transmitter saved.");
 });
@@ -90,7 +90,7 @@ onAct("undo", async () => {
 });
 
 onAct("switch", async () => {
-  const now = await mine("PATCH", own, { enabled: !transmitter.enabled });
+  const now = await ask("PATCH", own, { enabled: !transmitter.enabled });
   show(now);
   say(now.enabled ? "Transmitter enabled." : "Transmitter disabled. Its events are refused.");
 });
@@ -102,7 +102,7 @@ onAct("token", async () => {
     "The previous authorization header is refused at once.",
     "Replace token",
     async () => {
-      const { authorization, ...now } = await mine("POST", `${own}/replace-token`);
+      const { authorization, ...now } = await ask("POST", `${own}/replace-token`);
       show(now);
       made = authorization;
     },
@@ -115,7 +115,7 @@ onAct("remove", async () => {
     `Remove ${transmitter.name}?`,
     "Its events are refused. This cannot be undone.",
     "Remove",
-    () => mine("DELETE", own),
+    () => ask("DELETE", own),
     () => {
       isFilled = false;
       sessionStorage.setItem("gatehouse.transmitters.said", "Transmitter removed.");
