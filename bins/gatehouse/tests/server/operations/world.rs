@@ -224,6 +224,22 @@ impl<'s> World<'s> {
         vec![id]
     }
 
+    /// Returns a transmitter of signals, or the SSO connection for a new one.
+    fn transmitter(&self, path: &str) -> Vec<String> {
+        let list = self.admin.get("/api/settings/oidc-providers").json();
+        let connection = match list["providers"].as_array().unwrap().first() {
+            Some(known) => vec![known["id"].as_str().unwrap().to_owned()],
+            None => self.openid_connect(""),
+        };
+        if !path.contains("{id}") {
+            return connection;
+        }
+        let proved = self.server.proved(&self.admin, "SSO_PROVIDER_CHANGE");
+        let made = proved.post("/api/settings/signals/transmitters", &new_transmitter(&connection[0]));
+        assert_eq!(made.status, 200, "{}", made.text);
+        vec![made.json()["id"].as_str().unwrap().to_owned()]
+    }
+
     /// Creates a user and the resources for the paths under it.
     fn user(&self, server: &Server, path: &str) -> Vec<String> {
         let count = self.admin.get("/api/people?limit=200").json()["users"].as_array().unwrap().len();
@@ -325,24 +341,8 @@ impl<'s> World<'s> {
                 let delivery = self.admin.get(&list).json()["deliveries"][0]["id"].clone();
                 Some(vec![id, text(&delivery)])
             }
-            of_stream if of_stream.starts_with("/api/settings/log-streams/{id}") => {
-                Some(vec![self.log_stream()])
-            }
-            transmitters if transmitters.starts_with("/api/settings/signals/transmitters") => {
-                let list = self.admin.get("/api/settings/oidc-providers").json();
-                let connection = match list["providers"].as_array().unwrap().first() {
-                    Some(known) => vec![text(&known["id"])],
-                    None => self.openid_connect(""),
-                };
-                if !transmitters.contains("{id}") {
-                    return Some(connection);
-                }
-                let new = new_transmitter(&connection[0]);
-                let proved = server.proved(&self.admin, "SSO_PROVIDER_CHANGE");
-                let made = proved.post("/api/settings/signals/transmitters", &new);
-                assert_eq!(made.status, 200, "{}", made.text);
-                Some(vec![text(&made.json()["id"])])
-            }
+            log if log.starts_with("/api/settings/log-streams/{id}") => Some(vec![self.log_stream()]),
+            of_it if of_it.starts_with("/api/settings/signals/transmitters") => Some(self.transmitter(of_it)),
             of_signals if of_signals.contains("/signals/receivers/{id}") || of_signals.contains("/ssf/") => {
                 self.signals(of_signals)
             }

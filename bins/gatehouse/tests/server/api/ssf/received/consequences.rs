@@ -1,6 +1,6 @@
 //! What events do to sessions and accounts.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use directory::Role;
 use kernel::Env;
@@ -41,6 +41,34 @@ fn session_revoked_ends_all_sessions_of_the_user_everywhere() {
         site.received(server, "e1");
         let shown = site.oidc.admin.get(&site.settings()).json();
         assert!(shown["receivedAt"].is_string(), "{shown}");
+    });
+}
+
+#[test]
+fn sessions_end_on_every_instance_at_once() {
+    on_both(|server| {
+        let site = Site::new(server, &json!({ "sessionRevoked": "END_SESSIONS" }));
+        server.person(&site.oidc.tenant, "ada@corp.example", Role::Member);
+        let user = site.user("ada@corp.example");
+        let mut delays = Vec::new();
+        server.second(|address| {
+            for round in 0..30 {
+                let browser = site.signed_in(server, "ada@corp.example", "s1");
+                assert_eq!(browser.at(address).get("/api/me").status, 200);
+                let claims = site.claims(&format!("e{round}"), "session-revoked", &user, server.env.now());
+                let token = site.token(&claims);
+                let start = Instant::now();
+                assert_eq!(site.post(server, &token).status, 202);
+                assert_eq!(browser.at(address).get("/api/me").status, 401, "round {round}");
+                delays.push(start.elapsed());
+            }
+        });
+        delays.sort();
+        println!(
+            "from the request to 401 on another instance: median {:?}, maximum {:?}",
+            delays[15], delays[29]
+        );
+        assert!(delays[15] < Duration::from_millis(100), "{delays:?}");
     });
 }
 
