@@ -8,7 +8,8 @@ use oidc_rp::{Algorithm, KeySet};
 use serde_json::{Value, json};
 use signals::{
     Act, ControlEvent, CredentialChangeType, Envelope, EventType, Expected, LevelDirection, Reason,
-    ReceivedEvent, ReceivedSubject, Refusal, SigningKey, SourceEvent, Status, SubjectFormat, verify,
+    ReceivedEvent, ReceivedSubject, Refusal, RiskLevel, SigningKey, SourceEvent, Status, SubjectFormat,
+    verify,
 };
 
 use transmitter::{AUDIENCE, ISSUER, SESSION_REVOKED, Transmitter, claims, now, seconds};
@@ -210,7 +211,19 @@ fn events_are_read_by_their_types() {
             level_fell,
             level(text("nist-aal2"), Some(LevelDirection::Decrease)),
         ),
-        (CAEP, "risk-level-change", json!({}), Act::Other),
+        (
+            CAEP,
+            "risk-level-change",
+            json!({ "principal": "USER", "current_level": "HIGH" }),
+            Act::RiskLevelChange { current_level: RiskLevel::High },
+        ),
+        (
+            CAEP,
+            "device-compliance-change",
+            json!({ "current_status": "not-compliant" }),
+            Act::DeviceComplianceChange { is_compliant: false },
+        ),
+        (CAEP, "token-claims-change", json!({}), Act::Other),
         (RISC, "account-disabled", json!({}), Act::AccountDisabled { reason: None }),
         (
             RISC,

@@ -16,6 +16,8 @@ ENTERPRISE = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User"
 base, (description, recorded, folder) = sys.argv[1], map(pathlib.Path, sys.argv[2:])
 tenant, email, password = (os.environ[name] for name in ("TENANT", "EMAIL", "PASSWORD"))
 api = json.loads(description.read_text())
+# The tool does not know the media type of security event tokens, which transmitters post with their own libraries.
+del api["paths"]["/api/ssf/{tenantId}/transmitters/{transmitterId}/events"]
 schemas = api["components"]["schemas"]
 operations = {one["operationId"]: one for item in api["paths"].values() for one in item.values()}
 
@@ -26,6 +28,8 @@ def stop(faults):
 
 
 folder.mkdir()
+description = folder / "openapi.json"
+description.write_text(json.dumps(api))
 faults = generate(description, folder)
 found, more = functions(folder, operations)
 stop(faults + more)
