@@ -244,6 +244,8 @@ class Administrator:
         if label.endswith(("/oidc-providers", "/oidc-providers/{id}")):
             # An issuer that is refused without a connection, because a test must not reach other hosts.
             return body | {"issuer": "https://127.0.0.1:9", "requiredClaims": {}}
+        if label == "POST /api/settings/signals/transmitters":
+            return body | {"issuer": "https://127.0.0.1:9", "connectionId": "oidc_none"}
         if label.startswith(("POST /api/settings/role", "PUT /api/settings/role")):
             return self.role_body(label, body)
         if label == "PUT /api/settings/sso-connections/{id}/accounts":
