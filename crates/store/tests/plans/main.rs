@@ -49,7 +49,7 @@ const MAY_SCAN: [(&str, &str); 6] = [
 /// Statements that a distributed database would send to all nodes, each with its reason. No request runs them, except where
 /// the reason says so. On a distributed database, background jobs search each shard instead of running most of them. Only
 /// background jobs that search each shard instead may be added.
-const MAY_ASK_ALL: [(&str, &str); 32] = [
+const MAY_ASK_ALL: [(&str, &str); 33] = [
     (" ORDER BY `tenants`.`id` LIMIT", "the command line lists tenants"),
     ("WHERE (users.role = 'ADMIN' AND (", "once, while a new server is set up"),
     ("`tenant_id` FROM `scim_tokens` WHERE (`scim_tokens`.`id` =", "the command line finds a token"),
@@ -77,6 +77,7 @@ const MAY_ASK_ALL: [(&str, &str); 32] = [
     ("DELETE FROM removals WHERE at <", "background: purges"),
     ("DELETE FROM scim_refusals WHERE last_at <", "background: purges"),
     ("`signal_stream_states`.`pushes` AND", "background: pushes of signals"),
+    ("DELETE FROM received_signals WHERE expires_at <", "background: purges"),
     ("DELETE FROM signal_events WHERE created_at <", "background: purges"),
     ("DELETE FROM spent_challenges WHERE until <", "background: purges"),
     ("DELETE FROM step_up_", "background: purges"),
