@@ -10,7 +10,7 @@ use crate::{error::Error, provider_session::EndedAtProvider};
 /// Why the sessions ended, in audit entries.
 const WHY: &str = "IDENTITY_PROVIDER";
 /// How long an ended session of a provider is remembered: longer than a sign-in takes.
-const REMEMBERED_MILLIS: i64 = 3_600_000;
+pub(super) const REMEMBERED_MILLIS: i64 = 3_600_000;
 const DAY_MILLIS: i64 = 24 * 3_600_000;
 
 /// Revokes the sessions that a provider ends, and pending sign-ins of their users. Returns the number of sessions.

@@ -10,13 +10,11 @@ use saml_sp::{Protocol, ProviderId, ProviderStore, Subject};
 use sessions::{Session, Standing};
 use stepup::StepUpStore;
 
-use super::{SsoStorage, account::known_person, oidc::session_hash};
+use super::{SsoStorage, account::known_person, logout::REMEMBERED_MILLIS, oidc::session_hash};
 use crate::{error::Error, events::account_changes, provider_session::EndedAtProvider};
 
 /// Why sessions ended, in audit entries.
 const WHY: &str = "SIGNAL";
-/// How long an ended session of a provider is remembered: longer than a sign-in takes.
-const REMEMBERED_MILLIS: i64 = 3_600_000;
 /// Sessions that began this long after the event are affected, too, because clocks differ.
 const SKEW_MILLIS: i64 = 60_000;
 
@@ -82,7 +80,7 @@ pub enum SignalOutcome {
     UserDisabled,
 }
 
-/// What a signal did, and to whom.
+/// What a signal did, and the user that it is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignalEffect {
     /// The user. `None`: the connection knows nobody by these names, or the names are of different users.

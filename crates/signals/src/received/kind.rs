@@ -31,20 +31,6 @@ pub enum SignalKind {
     AccountPurged,
 }
 
-impl SignalKind {
-    /// All kinds.
-    pub const ALL: [Self; 8] = [
-        Self::SessionRevoked,
-        Self::CredentialChange,
-        Self::CredentialCompromise,
-        Self::AssuranceLevelChange,
-        Self::DeviceComplianceChange,
-        Self::RiskLevelChange,
-        Self::AccountDisabled,
-        Self::AccountPurged,
-    ];
-}
-
 /// States of a subject that events are about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Family {

@@ -275,12 +275,11 @@ pub async fn replace_push_token<S: TransmitterStore + ?Sized>(
     Ok((transmitter, raw))
 }
 
-/// Removes a transmitter. Returns it as it was.
+/// Removes a transmitter.
 pub async fn remove_transmitter<S: TransmitterStore + ?Sized>(
     store: &mut S,
     id: &TransmitterId,
-) -> Result<TrustedTransmitter, Error> {
-    let transmitter = find_transmitter(store, id).await?;
-    store.delete_transmitter(id).await?;
-    Ok(transmitter)
+) -> Result<(), Error> {
+    find_transmitter(store, id).await?;
+    Ok(store.delete_transmitter(id).await?)
 }

@@ -1,5 +1,6 @@
 //! `/api/ssf`: the transmitter of shared signals (OpenID Shared Signals Framework 1.0), and the receiver of those of others.
 
+mod connection;
 mod issuer;
 mod managing;
 mod poll;
@@ -12,7 +13,10 @@ mod verification;
 
 use utoipa_actix_web::service_config::ServiceConfig;
 
-pub(crate) use self::issuer::{configuration_url, issuer, receiving_url};
+pub(crate) use self::{
+    connection::connection_of,
+    issuer::{configuration_url, issuer, receiving_url},
+};
 
 pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
     config

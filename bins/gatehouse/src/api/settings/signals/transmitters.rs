@@ -11,9 +11,7 @@ use audit::{
 use credentials::attempts;
 use kernel::{Ctx, Secret};
 use oidc_rp::KeySet;
-use saml_sp::{Protocol, ProviderId, ProviderStore as _};
 use serde::Serialize;
-use sign_in::sso::oidc::OidcStore as _;
 use signals::{
     CheckedTransmitter, MAX_TRANSMITTERS, NewTransmitter, TransmitterChange, TransmitterStore as _,
     TransmitterView, TrustedTransmitter,
@@ -98,23 +96,14 @@ pub(crate) async fn transmitter_list<P: Permission>(
     Ok(SignalTransmitterList { transmitters: found.iter().map(|one| transmitter_view(call, one)).collect() })
 }
 
-/// Fails unless the tenant has this SSO connection.
-async fn check_connection(tx: &mut Tx, id: &str) -> Result<(), Problem> {
-    let unknown = || Problem::invalid_request("connectionId: there is no such SSO connection");
-    let id: ProviderId = id.parse().map_err(|_| unknown())?;
-    let is_known = match id.protocol() {
-        Protocol::Oidc => tx.current_oidc_provider(&id).await?.is_some(),
-        Protocol::Saml => tx.providers().await?.iter().any(|provider| provider.id == id),
-    };
-    if is_known { Ok(()) } else { Err(unknown()) }
-}
-
 /// Checks the connection and the limit, and reads the keys of a new transmitter.
 async fn keys_of(call: &Call<ManageTransmitters>, new: &CheckedTransmitter) -> Result<KeySet, Problem> {
     let connection = new.connection().to_owned();
     let check = async move |_: &Ctx, tx: &mut Tx| {
-        check_connection(tx, &connection).await?;
-        Ok::<_, Problem>(tx.transmitters().await?.len())
+        if ssf::connection_of(tx, &connection).await?.is_none() {
+            return Err(Problem::invalid_request("connectionId: there is no such SSO connection"));
+        }
+        Ok(tx.transmitters().await?.len())
     };
     if call.read(check).await? >= MAX_TRANSMITTERS {
         return Err(signals::Error::TooManyTransmitters.into());

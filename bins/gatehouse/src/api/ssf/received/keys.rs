@@ -22,9 +22,9 @@ pub(super) async fn verified(
     token: String,
 ) -> Result<Result<ReceivedEvent, Refusal>, Problem> {
     let (known, token) = (&sender.transmitter.keys, Arc::<str>::from(token));
-    let mut newer = if known.are_old(sender.visitor.env().now()) { read_again(sender).await? } else { None };
+    let newer = if known.are_old(sender.visitor.env().now()) { read_again(sender).await? } else { None };
     let is_new = newer.is_some();
-    let keys = newer.take().unwrap_or_else(|| known.keys.clone());
+    let keys = newer.unwrap_or_else(|| known.keys.clone());
     let outcome = verify(sender, &token, keys).await?;
     if is_new || !outcome.as_ref().err().is_some_and(Refusal::may_be_new_key) {
         return Ok(outcome);

@@ -6,12 +6,11 @@ use gate::{
     errors::{Code, Problem},
 };
 use kernel::{Actor, TenantId};
-use saml_sp::{Protocol, ProviderId, ProviderStore as _};
-use sign_in::sso::oidc::OidcStore as _;
+use saml_sp::ProviderId;
 use signals::{Refusal, TransmitterId, TransmitterStore as _, TrustedTransmitter};
 use store::Tx;
 
-use crate::api::Site;
+use crate::api::{Site, ssf::connection::connection_of};
 
 /// The transmitter that a request claims to come from.
 pub(super) struct Sender<'a> {
@@ -61,14 +60,4 @@ impl<'a> Sender<'a> {
         let ctx = self.visitor.ctx(&self.tenant, self.actor());
         Problem::new(Code::InvalidRequest, "The token was not accepted.").with_event_as(&ctx, event)
     }
-}
-
-/// Returns an SSO connection, with the issuer or entity ID of its identity provider.
-async fn connection_of(tx: &mut Tx, id: &str) -> Result<Option<(ProviderId, String)>, Problem> {
-    let Ok(id) = id.parse::<ProviderId>() else { return Ok(None) };
-    let issuer = match id.protocol() {
-        Protocol::Oidc => tx.oidc_provider(&id).await?.map(|provider| provider.metadata.issuer),
-        Protocol::Saml => tx.provider(&id).await?.map(|provider| provider.idp.entity_id),
-    };
-    Ok(issuer.map(|issuer| (id, issuer)))
 }
