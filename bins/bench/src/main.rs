@@ -32,7 +32,7 @@ mod streams;
 mod table;
 mod webhooks;
 
-use std::process::ExitCode;
+use std::{path::Path, process::ExitCode};
 
 use clap::{Parser, Subcommand};
 use xtask::sh::Result;
@@ -78,6 +78,8 @@ enum Command {
         /// Run only this measurement
         #[arg(value_parser = ["drain", "creates"])]
         part: Option<String>,
+        /// An older build of the server, whose creates are measured in the same run
+        program: Option<String>,
     },
     /// Measure policy decisions, by themselves and within requests
     Policies {
@@ -130,7 +132,9 @@ fn run(command: &Command) -> Result<()> {
         Command::Stepup => stepup::run(),
         Command::Audit { part } => audit::run(part.as_deref()),
         Command::Webhooks { part } => webhooks::run(part.as_deref()),
-        Command::Streams { part } => streams::run(part.as_deref()),
+        Command::Streams { part, program } => {
+            streams::run(part.as_deref(), program.as_deref().map(Path::new))
+        }
         Command::Policies { program } => policies::run(program.as_deref()),
         Command::Nodes { part } => nodes::run(part.as_deref()),
         Command::Overload => overload::run(),
@@ -150,7 +154,7 @@ fn all() -> Result<()> {
         ("policies", || policies::run(None)),
         ("audit", || audit::run(None)),
         ("webhooks", || webhooks::run(None)),
-        ("streams", || streams::run(None)),
+        ("streams", || streams::run(None, None)),
         ("overload", overload::run),
         ("nodes", || nodes::run(None)),
     ];

@@ -37,8 +37,9 @@ const TIME: Duration = Duration::from_secs(3);
 const CONNECTIONS: usize = 16;
 const STREAMS: &str = "/api/settings/log-streams";
 
-/// Runs the benchmark, or one part: `drain` or `creates`.
-pub(crate) fn run(part: Option<&str>) -> Result<()> {
+/// Runs the benchmark, or one part: `drain` or `creates`. With another program, such as an older build, measures its
+/// creates in the same run.
+pub(crate) fn run(part: Option<&str>, other: Option<&Path>) -> Result<()> {
     system::install(&system::BUILD)?;
     system::install(&system::TEST)?;
     let program = build::gatehouse()?;
@@ -57,7 +58,7 @@ pub(crate) fn run(part: Option<&str>) -> Result<()> {
         drain(&program, &url, &folder, &pat, None)?;
     }
     if part.is_none_or(|part| part == "creates") {
-        creates(&program, &folder)?;
+        creates(&program, other, &folder)?;
     }
     println!("load average after: {}", cpu::load_average());
     Ok(())
@@ -193,10 +194,10 @@ fn drain(program: &Path, url: &str, folder: &Path, pat: &str, cluster: Option<&C
 }
 
 /// Compares creates while a log stream sends their entries, and each queues a signal, to creates without either.
-fn creates(program: &Path, folder: &Path) -> Result<()> {
+fn creates(program: &Path, other: Option<&Path>, folder: &Path) -> Result<()> {
     let cluster = Cluster::start(Durability::Steady)?;
     let receiver = Receiver::start()?;
-    let site = |name: &str| {
+    let site = |name: &str, program: &Path| {
         sql(&cluster, &format!("CREATE DATABASE {name}"))?;
         let url = cluster.url().replace("/postgres", &format!("/{name}"));
         let mut command = serve(program, &url, folder);
@@ -206,26 +207,37 @@ fn creates(program: &Path, folder: &Path) -> Result<()> {
             url,
         ))
     };
-    let ((without, _), (with, url)) = (site("plain")?, site("streamed")?);
+    let ((without, _), (with, url)) = (site("plain", program)?, site("streamed", program)?);
+    let older = other.map(|other| site("older", other)).transpose()?;
     let pat = administrator(program, &url, ("bench", "ada@bench.example", "four tall blue towers"))?;
     let members = format!(r#""type":"HTTPS","url":"http://{}""#, receiver.address);
     stream(&with.server, &pat, &members)?;
     signals(&with.server, &pat)?;
+    let mut sites = vec![("1 create with a stream and signals", &with), ("2 create without", &without)];
+    sites.extend(older.as_ref().map(|(site, _)| ("0 create by the other program", site)));
     let mut table = Table::new();
     for round in 1..=ROUNDS {
         eprintln!("creates, round {round} of {ROUNDS}");
-        for (name, site) in [("1 create with a stream and signals", &with), ("2 create without", &without)] {
+        for (name, site) in &sites {
             let count = AtomicU64::new(0);
             let next = |_: u64| {
                 let number = count.fetch_add(1, Ordering::Relaxed);
                 site.create_named(&format!("r{round}-{number}"))
             };
             let run = || load::run(site.server.address, CONNECTIONS, TIME, 201, &next);
-            table.entry(name.to_owned()).or_default().measure(site.server.pid(), Some(cluster.pid()), run)?;
+            table.entry((*name).to_owned()).or_default().measure(
+                site.server.pid(),
+                Some(cluster.pid()),
+                run,
+            )?;
         }
     }
     println!("\nCreates on PostgreSQL:\n\n{}", render(&table));
     let name = "create with a log stream and signals / create without";
     AREA.ratio(&table, name.to_owned(), ("1", "2"), Target::AtLeast(0.85));
+    if other.is_some() {
+        let name = "create without / create by the other program";
+        AREA.ratio(&table, name.to_owned(), ("2", "0"), Target::AtLeast(0.95));
+    }
     Ok(())
 }

@@ -27,6 +27,7 @@ use crate::{
         saml::{Saml, SamlWorker},
         settings::{AuditLogs, TILE},
         site::Site,
+        ssf::ReceivedRate,
     },
     area_metrics, counters,
     workers::{
@@ -310,6 +311,7 @@ fn site(
         pipeline: web::Data::new(pipeline(settings, base_url, keys, watched, limit, documents)?),
         documents,
         // Half of two processors.
+        signals: ReceivedRate::new(),
         signing: Arc::new(Semaphore::new(1)),
     })
 }

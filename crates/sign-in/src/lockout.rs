@@ -3,17 +3,18 @@
 use async_trait::async_trait;
 use credentials::{PasskeyUse, SignInMeans, SignInPolicy, SignInStore};
 use directory::{Person, Role};
-use kernel::{StoreResult, Timestamp};
+use kernel::{StoreResult, Timestamp, UserId};
 
 use crate::{Account, error::LockoutError};
 
 /// Reads how the administrators of a tenant can sign in, including changes made by this unit of work.
 #[async_trait]
 pub trait AdministratorStore: SignInStore {
-    /// Returns the means of each active administrator. The policy determines how long sessions last.
+    /// Returns the means of each active administrator but `except`. The policy determines how long sessions last.
     async fn administrators_means(
         &mut self,
         policy: &SignInPolicy,
+        except: Option<&UserId>,
         now: Timestamp,
     ) -> StoreResult<Vec<SignInMeans>>;
     /// Returns whether any authenticator model may be enrolled.
@@ -114,8 +115,33 @@ pub async fn missing_to_sign_in<S: AdministratorStore>(
     passkeys_work: bool,
     now: Timestamp,
 ) -> StoreResult<Option<&'static str>> {
+    missing_without(store, policy, None, passkeys_work, now).await
+}
+
+/// Returns whether an administrator can sign in now, and none could without this user. Locks the tenant.
+pub(crate) async fn is_last_way_in<S: AdministratorStore>(
+    store: &mut S,
+    person: &Person,
+    passkeys_work: bool,
+    now: Timestamp,
+) -> StoreResult<bool> {
+    if person.role != Role::Admin {
+        return Ok(false);
+    }
+    let policy = store.sign_in_policy_to_change().await?;
+    Ok(missing_without(store, &policy, Some(&person.id), passkeys_work, now).await?.is_some()
+        && missing_without(store, &policy, None, passkeys_work, now).await?.is_none())
+}
+
+async fn missing_without<S: AdministratorStore>(
+    store: &mut S,
+    policy: &SignInPolicy,
+    except: Option<&UserId>,
+    passkeys_work: bool,
+    now: Timestamp,
+) -> StoreResult<Option<&'static str>> {
     let passkeys = PasskeyUse { work: passkeys_work, any_may_be_enrolled: store.allows_any_model().await? };
-    let administrators = store.administrators_means(policy, now).await?;
+    let administrators = store.administrators_means(policy, except, now).await?;
     let is_possible = administrators.iter().any(|means| policy.admits(means, passkeys));
     Ok((!is_possible).then(|| policy.what_is_missing(passkeys)))
 }

@@ -420,11 +420,14 @@ impl AdministratorStore for MemoryStore {
     async fn administrators_means(
         &mut self,
         _: &SignInPolicy,
+        except: Option<&UserId>,
         _: Timestamp,
     ) -> StoreResult<Vec<SignInMeans>> {
         let mut means = Vec::new();
         let people = self.people.people(&PeopleQuery::default(), None, i64::MAX).await?;
-        for person in people.iter().filter(|person| person.active && person.role == Role::Admin) {
+        let counts =
+            |person: &&Person| person.active && person.role == Role::Admin && Some(&person.id) != except;
+        for person in people.iter().filter(counts) {
             let has_password = self.credentials.password(&person.id).await?.is_some();
             let factors = self.credentials.factors(&person.id).await?;
             let is_passkey =

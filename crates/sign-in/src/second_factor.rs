@@ -77,7 +77,8 @@ pub async fn with_second_factor<S: Storage>(
 
 /// Continues a session that a cookie has authenticated: requests what it owes, or returns it unchanged.
 ///
-/// `standing` is the standing required by today's policy, which may differ from the one when the session began.
+/// `standing` is the standing required by today's policy, which may differ from the one when the session began. A session that
+/// owes a second factor by now owes it even if it did not when the cookie was authenticated.
 pub async fn continue_session<S: Storage>(
     ctx: &Ctx,
     store: &mut S,
@@ -88,6 +89,8 @@ pub async fn continue_session<S: Storage>(
 ) -> Result<Audited<Outcome>, Error> {
     let account = lock_account(store, &session.user).await?;
     network::admit(ctx, store, &account.person).await?;
+    let stored = store.session(&session.id).await?.ok_or(Error::SessionRevoked)?;
+    let standing = if stored.standing == Standing::Owing { Standing::Owing } else { standing };
     let progress =
         Progress { session: Some(session.id.clone()), ..Progress::begun_with(session.methods.clone()) };
     match standing {

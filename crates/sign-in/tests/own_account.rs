@@ -10,10 +10,12 @@ use credentials::{
 use directory::{NewPerson, Role};
 use kernel::{Actor, Ctx, Env, ManualEnv, TenantId};
 use serde_json::json;
-use sessions::{Grace, GraceAct, GraceKind, Method, NewSession, Session, Standing};
+use sessions::{Grace, GraceAct, GraceKind, Method, NewSession, Session, SessionStore, Standing};
 use sign_in::{
-    Error, FactorName, MemoryStore, StepUpAnswer, Verifiers, app_enrolment, change_policy, check_policy,
+    Device, Error, FactorName, MemoryStore, Outcome, StepUpAnswer, Verifiers, app_enrolment, change_policy,
+    check_policy,
     conformance::{NoTrustAnchors, PlainKeys},
+    continue_session,
     enrolment::{Enrolling, EnrolmentGround, has_grace_to_remove},
     lock_account,
     own_password::{self, CurrentPassword, PasswordReplacement, needs_step_up},
@@ -89,6 +91,27 @@ impl Desk {
 
 fn verifiers(keys: &PlainKeys) -> Verifiers<'_> {
     Verifiers { passkeys: None, totp: keys }
+}
+
+/// A request that waited for the transaction of a signal was authenticated before it.
+#[tokio::test]
+async fn session_that_owes_a_factor_by_now_does_not_continue_without_it() {
+    let mut desk = Desk::new().await;
+    let app = desk.app().await;
+    let code = desk.code(&app);
+    let proved = desk.verify(&app, &code).await.unwrap().unwrap();
+    app_enrolment::confirm(&desk.ctx, &mut desk.store, proved).await.unwrap();
+    let before = desk.session.clone();
+    let mut owing = SessionStore::session(&mut desk.store, &before.id).await.unwrap().unwrap();
+    owing.standing = Standing::Owing;
+    desk.store.update_session(&owing).await.unwrap();
+    let device = Device::new("Firefox", None, None);
+    let Desk { ctx, store, .. } = &mut desk;
+    let verifiers = verifiers(&PlainKeys);
+    let continued = continue_session(ctx, store, &verifiers, &before, Standing::Full, &device).await.unwrap();
+    assert!(matches!(continued.into_parts().0, Outcome::FactorOwed { .. }));
+    let after = SessionStore::session(&mut desk.store, &before.id).await.unwrap().unwrap();
+    assert_eq!(after.standing, Standing::Owing);
 }
 
 #[tokio::test]

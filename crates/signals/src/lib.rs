@@ -58,8 +58,8 @@ pub use self::{
         CheckedTransmitter, Consequence, Consequences, KeysRead, MAX_TRANSMITTERS, NewTransmitter,
         ReceivedStore, ReceivedToken, StreamStatusView, TransmitterChange, TransmitterId, TransmitterKind,
         TransmitterState, TransmitterStore, TransmitterView, TrustedTransmitter, add_transmitter,
-        change_transmitter, configuration_url_of, find_transmitter, jwks_uri_of, remove_transmitter,
-        replace_push_token,
+        change_transmitter, configuration_url_of, consequence_names, find_transmitter, jwks_uri_of,
+        remove_transmitter, replace_push_token,
     },
     view::{
         AuthorizationScheme, DeliveryView, ReceiverView, StatusView, StreamSummary, StreamView, Transmitter,

@@ -215,7 +215,7 @@ fn events_are_read_by_their_types() {
             CAEP,
             "risk-level-change",
             json!({ "principal": "USER", "current_level": "HIGH" }),
-            Act::RiskLevelChange { current_level: RiskLevel::High },
+            Act::RiskLevelChange { principal: "USER".into(), current_level: RiskLevel::High },
         ),
         (
             CAEP,

@@ -15,6 +15,7 @@ const EVERY = 5_000;
 const head = $('[data-part="head"]');
 const part = $('[data-part="stream"]');
 const form = $('[data-form="transmitter"]');
+const header = form.elements.requiresAuthorization;
 const own = `${path}/${head.dataset.id}`;
 let transmitter;
 let isFilled = false;
@@ -29,6 +30,7 @@ function changes() {
     ...(name === transmitter.name ? {} : { name }),
     ...(audience === transmitter.audience ? {} : { audience }),
     ...(isSame ? {} : { consequences: chosen }),
+    ...(transmitter.requiresAuthorization && !header.checked ? { requiresAuthorization: false } : {}),
   };
 }
 
@@ -39,6 +41,7 @@ function fill() {
   form.elements.name.value = transmitter.name;
   form.elements.audience.value = transmitter.audience;
   for (const [kind, value] of Object.entries(transmitter.consequences)) form.elements[kind].value = value;
+  header.checked = transmitter.requiresAuthorization;
   isFilled = true;
   look();
 }
@@ -70,6 +73,12 @@ const { show, load } = resource(own, (now) => {
   const button = $("[data-switch]", head);
   button.textContent = now.enabled ? "Disable" : "Enable";
   button.hidden = false;
+  const token = $("[data-token-act]", head);
+  token.textContent = now.requiresAuthorization ? "Replace token…" : "Create token…";
+  token.hidden = false;
+  // Only a new token makes the header required, because the transmitter has to send it.
+  header.disabled = !now.requiresAuthorization;
+  $("[data-requires-hint]").hidden = now.requiresAuthorization;
   showStream(now);
   // Disabling or enabling must not discard edits.
   if (isFilled) look();
@@ -97,13 +106,21 @@ onAct("switch", async () => {
 
 onAct("token", async () => {
   let made;
+  const [title, what, act] = transmitter.requiresAuthorization
+    ? ["Replace the token?", "The previous authorization header is refused at once.", "Replace token"]
+    : [
+        "Require an authorization header?",
+        "Events without the new header are refused at once, and the transmitter may not send them again.",
+        "Create token",
+      ];
   sure(
-    "Replace the token?",
-    "The previous authorization header is refused at once.",
-    "Replace token",
+    title,
+    what,
+    act,
     async () => {
       const { authorization, ...now } = await ask("POST", `${own}/replace-token`);
       show(now);
+      header.checked = now.requiresAuthorization;
       made = authorization;
     },
     () => showToken(made),

@@ -9,7 +9,7 @@ use sign_in::Verifiers;
 use tokio::sync::Semaphore;
 use webhooks::client::Client;
 
-use super::{auth::Auth, documents::Documents, saml::Saml, settings::AuditLogs};
+use super::{auth::Auth, documents::Documents, saml::Saml, settings::AuditLogs, ssf::ReceivedRate};
 use crate::workers::deliveries::Webhooks;
 use crate::{mail::Mail, trust_anchors::TrustAnchors};
 
@@ -30,6 +30,8 @@ pub(crate) struct Site {
     pub(crate) makers: Arc<TrustAnchors>,
     pub(crate) dns: saml_sp::DnsTxt,
     pub(crate) documents: &'static Documents,
+    /// Limits received signals.
+    pub(crate) signals: ReceivedRate,
     /// Turns of signing polled signals.
     pub(crate) signing: Arc<Semaphore>,
 }

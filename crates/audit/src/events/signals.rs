@@ -1,5 +1,7 @@
 //! Shared signals: receivers, their streams, and the keys that sign.
 
+use std::collections::BTreeMap;
+
 use super::define::{Actor, BY_TRANSMITTER, BY_USER, Resource, events};
 
 const RECEIVER: Resource = ("signal_receiver", "rcv_01jz5555555555555555555555");
@@ -7,6 +9,10 @@ const STREAM: Resource = ("signal_stream", "sst_01jz6666666666666666666666");
 const KEY: Resource = ("signal_key", "NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs");
 const TRANSMITTER: Resource = ("signal_transmitter", "trm_01jz9999999999999999999999");
 const BY_RECEIVER: Actor = ("rcv_01jz5555555555555555555555", "SYSTEM");
+
+fn one(kind: &str, consequence: &str) -> BTreeMap<String, String> {
+    BTreeMap::from([(kind.into(), consequence.into())])
+}
 
 events! {
     /// A receiver of shared signals was added.
@@ -65,16 +71,29 @@ events! {
         issuer: String = "https://transmitter.example.com/".into(),
         /// ID of the SSO connection whose users its events are about.
         connection: String = "oidc_01jz111111111111111111111101jz2222222222222222222222".into(),
+        /// What each kind of event does. The others are only recorded.
+        consequences: BTreeMap<String, String> = one("sessionRevoked", "END_SESSIONS"),
+        /// Whether its requests need the header `Authorization`.
+        requires_authorization: bool = true,
     }
     /// A transmitter of shared signals was changed.
     SignalTransmitterUpdated = "ACCOUNT_SIGNAL_TRANSMITTER_UPDATED" (TRANSMITTER, BY_USER) {
         /// Names of the fields that changed.
         changed: Vec<String> = vec!["consequences".into()],
+        /// What each kind of event did before, if that changed.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        consequences_before: Option<BTreeMap<String, String>> = Some(one("sessionRevoked", "END_SESSIONS")),
+        /// What each kind of event does now, if that changed.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        consequences: Option<BTreeMap<String, String>> = Some(one("sessionRevoked", "DISABLE_USER")),
     }
     /// A transmitter of shared signals was removed.
     SignalTransmitterDeleted = "ACCOUNT_SIGNAL_TRANSMITTER_DELETED" (TRANSMITTER, BY_USER) {}
     /// The token with which a transmitter of shared signals pushes events was replaced.
-    SignalTransmitterTokenReplaced = "ACCOUNT_SIGNAL_TRANSMITTER_TOKEN_REPLACED" (TRANSMITTER, BY_USER) {}
+    SignalTransmitterTokenReplaced = "ACCOUNT_SIGNAL_TRANSMITTER_TOKEN_REPLACED" (TRANSMITTER, BY_USER) {
+        /// Whether its requests needed the header `Authorization` before. They do now.
+        was_required: bool = true,
+    }
     /// An event of a transmitter of shared signals was accepted.
     SignalReceived = "ACCOUNT_SIGNAL_RECEIVED" (TRANSMITTER, BY_TRANSMITTER) {
         /// ID of the token (`jti`).
@@ -88,12 +107,15 @@ events! {
         transaction: Option<String> = Some("8675309".into()),
         /// Format of the subject (RFC 9493).
         subject_format: String = "iss_sub".into(),
+        /// Issuer of an unknown subject, to compare with that of the connection.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        subject_issuer: Option<String> = None,
         /// ID of the user that it is about.
         #[serde(skip_serializing_if = "Option::is_none")]
         user: Option<String> = Some("usr_01jz2222222222222222222222".into()),
         /// `RECORDED`, `STEP_UP_REQUIRED`, `SESSIONS_ENDED` or `USER_DISABLED`.
         outcome: String = "SESSIONS_ENDED".into(),
-        /// Why it did less than the administrator permits: `SUBJECT_UNKNOWN`: the connection knows no such user, `SUPERSEDED`: a later event about the same state was received before, `ALREADY_DISABLED`, `NO_SECOND_FACTOR`: sessions ended because the user has none, `BREAK_GLASS` and `LAST_ADMINISTRATOR`: the sessions of such a user ended, and the user was not disabled, or `CONNECTION_REMOVED`.
+        /// Why it did less than the administrator permits: `SUBJECT_UNKNOWN`: the connection knows no such user, `SUPERSEDED`: a later event that restored the state was received before, `SESSIONS_BEGAN_LATER`: all sessions of the user began after the event, `ALREADY_DISABLED`, `NO_SECOND_FACTOR`: sessions ended because the user has none, `BREAK_GLASS` and `LAST_ADMINISTRATOR`: the sessions of such a user ended, and the user was not disabled (`LAST_ADMINISTRATOR`: without the user, no administrator could sign in), or `CONNECTION_REMOVED`.
         #[serde(skip_serializing_if = "Option::is_none")]
         reason: Option<String> = None,
         /// Number of sessions that it affected. The sessions of a disabled user are not counted.

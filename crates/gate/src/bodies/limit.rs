@@ -17,12 +17,18 @@ pub(crate) struct BodyLimit {
 const USUAL: BodyLimit = BodyLimit { bytes: 1024 * 1024, within: Duration::from_secs(30) };
 /// The limits of bodies from unauthenticated clients, which contain credentials and no documents.
 const SIGN_IN: BodyLimit = BodyLimit { bytes: 16 * 1024, within: Duration::from_secs(5) };
+/// The limits of security event tokens, whose senders may be anybody.
+const TOKEN: BodyLimit = BodyLimit { bytes: 64 * 1024, within: Duration::from_secs(10) };
 /// `Retry-After` in seconds for an address with too many pending bodies. By then slow ones have timed out.
 const RETRY_AFTER: u64 = 5;
 
 impl BodyLimit {
     pub(crate) fn of(path: &str) -> Self {
-        if path.starts_with("/api/auth/") { SIGN_IN } else { USUAL }
+        match path {
+            path if path.starts_with("/api/auth/") => SIGN_IN,
+            path if path.starts_with("/api/ssf/") && path.ends_with("/events") => TOKEN,
+            _ => USUAL,
+        }
     }
 }
 

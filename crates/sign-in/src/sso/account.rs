@@ -154,10 +154,7 @@ pub(super) async fn find_account<S: SsoStorage>(
 }
 
 /// Returns and locks the tenant's user with this address.
-pub(super) async fn known_person<S: SsoStorage>(
-    store: &mut S,
-    email: &Email,
-) -> Result<Option<Person>, Error> {
+async fn known_person<S: SsoStorage>(store: &mut S, email: &Email) -> Result<Option<Person>, Error> {
     let person = match store.user_of_email(&email.key()).await? {
         Some(user) => store.person(&user).await?,
         None => None,

@@ -4,14 +4,20 @@ use audit::{
     Audited, Event, Unaudited,
     events::sign_in::{SessionRevoked, SessionsRevoked, StepUpRequired},
 };
+use credentials::TICKET_MINUTES;
 use directory::{AccountChanges, Person, change_person};
 use kernel::{Ctx, Email, Timestamp, UserId};
 use saml_sp::{Protocol, ProviderId, ProviderStore, Subject};
 use sessions::{Session, Standing};
 use stepup::StepUpStore;
 
-use super::{SsoStorage, account::known_person, logout::REMEMBERED_MILLIS, oidc::session_hash};
-use crate::{error::Error, events::account_changes, provider_session::EndedAtProvider};
+use super::{SsoStorage, logout::REMEMBERED_MILLIS, oidc::session_hash};
+use crate::{
+    error::Error,
+    events::account_changes,
+    lockout::{AdministratorStore, is_last_way_in},
+    provider_session::EndedAtProvider,
+};
 
 /// Why sessions ended, in audit entries.
 const WHY: &str = "SIGNAL";
@@ -19,9 +25,9 @@ const WHY: &str = "SIGNAL";
 const SKEW_MILLIS: i64 = 60_000;
 
 /// The storage that a signal needs. Every type with these traits implements it.
-pub trait SignalStorage: SsoStorage + ProviderStore + StepUpStore {}
+pub trait SignalStorage: SsoStorage + ProviderStore + StepUpStore + AdministratorStore {}
 
-impl<S: SsoStorage + ProviderStore + StepUpStore> SignalStorage for S {}
+impl<S: SsoStorage + ProviderStore + StepUpStore + AdministratorStore> SignalStorage for S {}
 
 /// How a signal names a user.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,7 +44,7 @@ pub enum SignalledUser {
 }
 
 /// What a signal demands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SignalDemand {
     /// Nothing.
     None,
@@ -68,7 +74,7 @@ pub struct Signal {
 }
 
 /// What a signal did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SignalOutcome {
     /// Nothing.
     Recorded,
@@ -83,7 +89,8 @@ pub enum SignalOutcome {
 /// What a signal did, and the user that it is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignalEffect {
-    /// The user. `None`: the connection knows nobody by these names, or the names are of different users.
+    /// The user. `None`: the connection knows nobody by these names, the names are of different users, or the session that it
+    /// names is one of several users.
     pub user: Option<UserId>,
     /// What it did.
     pub outcome: SignalOutcome,
@@ -97,34 +104,98 @@ impl SignalEffect {
     fn nothing(user: Option<UserId>, reason: Option<&'static str>) -> Self {
         Self { user, outcome: SignalOutcome::Recorded, reason, sessions: 0 }
     }
+
+    /// Returns the effect on two users.
+    fn and(self, other: &Self) -> Self {
+        Self {
+            user: None,
+            outcome: self.outcome.max(other.outcome),
+            reason: self.reason.or(other.reason),
+            sessions: self.sessions + other.sessions,
+        }
+    }
 }
 
-/// Finds the user of a signal, and does what it demands.
+/// A signal, and the hash of the provider's session that it is about.
+struct Scope<'a> {
+    signal: &'a Signal,
+    session: Option<[u8; 32]>,
+}
+
+impl<'a> Scope<'a> {
+    fn of(signal: &'a Signal) -> Self {
+        let named = signal.session.as_ref().filter(|_| signal.connection.protocol() == Protocol::Oidc);
+        Self { signal, session: named.map(|session| session_hash(&signal.issuer, session)) }
+    }
+
+    /// Returns when the last sessions that the signal is about may have begun.
+    fn until(&self) -> Timestamp {
+        self.signal.at.plus_millis(SKEW_MILLIS)
+    }
+}
+
+/// The sessions of a user that a signal is about.
+struct Affected {
+    sessions: Vec<Session>,
+    /// Whether the user has others, which began later.
+    has_later: bool,
+}
+
+/// Finds the user of a signal, and does what it demands. `passkeys_work`: whether this server accepts passkeys.
 pub async fn enforce<S: SignalStorage>(
     ctx: &Ctx,
     store: &mut S,
     signal: &Signal,
+    passkeys_work: bool,
 ) -> Result<Audited<SignalEffect>, Error> {
-    let without = |effect| Audited::without(effect, Unaudited::NothingChanged);
-    let Some(user) = find_user(store, signal).await? else {
-        return Ok(without(SignalEffect::nothing(None, Some("SUBJECT_UNKNOWN"))));
-    };
-    // Locked before the search for sessions, because a sign-in of the user may start one.
-    let Some(person) = store.person(&user).await? else {
-        return Ok(without(SignalEffect::nothing(None, Some("SUBJECT_UNKNOWN"))));
-    };
-    match signal.demand {
-        SignalDemand::None => Ok(without(SignalEffect::nothing(Some(user), None))),
-        SignalDemand::StepUp => require_step_up(ctx, store, signal, &user).await,
-        SignalDemand::EndSessions => end_sessions(ctx, store, signal, &user, None).await,
-        SignalDemand::Disable => disable(ctx, store, signal, &person).await,
+    let scope = Scope::of(signal);
+    if let (Some(session), true) = (&scope.session, signal.demand >= SignalDemand::EndSessions) {
+        // For a sign-in through this session that has not started ours yet.
+        let until = ctx.now.plus_millis(REMEMBERED_MILLIS);
+        store.remember_ended(&signal.connection, session, until).await?;
+    }
+    let (mut effect, mut events) = (None, Vec::new());
+    for user in find_users(store, &scope).await? {
+        // Locked before the search for sessions, because a sign-in of the user may start one.
+        let Some(person) = store.person(&user).await? else { continue };
+        let (one, of_one) = act(ctx, store, &scope, &person, passkeys_work).await?.into_parts();
+        events.extend(of_one);
+        effect = Some(match effect {
+            None => one,
+            Some(before) => SignalEffect::and(before, &one),
+        });
+    }
+    let effect = effect.unwrap_or_else(|| SignalEffect::nothing(None, Some("SUBJECT_UNKNOWN")));
+    Ok(Audited::of_changes(effect, events))
+}
+
+async fn act<S: SignalStorage>(
+    ctx: &Ctx,
+    store: &mut S,
+    scope: &Scope<'_>,
+    person: &Person,
+    passkeys_work: bool,
+) -> Result<Audited<SignalEffect>, Error> {
+    match scope.signal.demand {
+        SignalDemand::None => {
+            let effect = SignalEffect::nothing(Some(person.id.clone()), None);
+            Ok(Audited::without(effect, Unaudited::NothingChanged))
+        }
+        SignalDemand::StepUp => require_step_up(ctx, store, scope, &person.id).await,
+        SignalDemand::EndSessions => end_sessions(ctx, store, scope, &person.id, None).await,
+        SignalDemand::Disable => disable(ctx, store, scope, person, passkeys_work).await,
     }
 }
 
-async fn find_user<S: SignalStorage>(store: &mut S, signal: &Signal) -> Result<Option<UserId>, Error> {
-    if let (true, Some(session)) = (signal.names.is_empty(), named_session(signal)) {
+/// Returns the user whom a signal names, or the users of the session that it names, in the order in which they are locked.
+async fn find_users<S: SignalStorage>(store: &mut S, scope: &Scope<'_>) -> Result<Vec<UserId>, Error> {
+    let signal = scope.signal;
+    if let (true, Some(session)) = (signal.names.is_empty(), scope.session) {
         let at_provider = EndedAtProvider::Session { session, subject: None };
-        return Ok(store.users_at_provider(&signal.connection, &at_provider).await?.into_iter().next());
+        let mut users = store.users_at_provider(&signal.connection, &at_provider).await?;
+        users.sort_unstable();
+        users.dedup();
+        return Ok(users);
     }
     let mut found: Option<UserId> = None;
     for name in &signal.names {
@@ -146,13 +217,14 @@ async fn find_user<S: SignalStorage>(store: &mut S, signal: &Signal) -> Result<O
             (None, user) => found = user,
             (Some(known), Some(user)) if *known == user => {}
             // Aliases of different users.
-            (Some(_), Some(_)) => return Ok(None),
+            (Some(_), Some(_)) => return Ok(Vec::new()),
         }
     }
-    Ok(found)
+    Ok(found.into_iter().collect())
 }
 
-/// Returns the user with an address of a domain of the connection.
+/// Returns the user with an address of a domain of the connection. Locks nothing: aliases may name several users, and those
+/// would be locked in the order of the transmitter.
 async fn user_of_email<S: SignalStorage>(
     store: &mut S,
     connection: &ProviderId,
@@ -163,25 +235,24 @@ async fn user_of_email<S: SignalStorage>(
     if store.provider_of_domain(&domain).await?.as_ref() != Some(connection) {
         return Ok(None);
     }
-    Ok(known_person(store, email).await?.map(|person| person.id))
+    Ok(store.user_of_email(&email.key()).await?)
 }
 
-/// Returns the live sessions that a signal is about, and whether there are others that began after it.
+/// Finds the live sessions that a signal is about.
 async fn affected<S: SignalStorage>(
     store: &mut S,
-    signal: &Signal,
+    scope: &Scope<'_>,
     user: &UserId,
-) -> Result<(Vec<Session>, bool), Error> {
-    let until = signal.at.plus_millis(SKEW_MILLIS);
+) -> Result<Affected, Error> {
     let (mut sessions, later): (Vec<_>, Vec<_>) =
-        store.sessions_of(user).await?.into_iter().partition(|session| session.created_at <= until);
-    if let Some(named) = named_session(signal) {
+        store.sessions_of(user).await?.into_iter().partition(|session| session.created_at <= scope.until());
+    if let Some(named) = scope.session {
         let mut of_it = Vec::new();
         for session in sessions {
             let at_provider = store.provider_session(&session.id).await?;
             let is_of_it = at_provider.is_some_and(|at| {
                 // A session for which the provider has named none may be of it.
-                at.provider == signal.connection && at.session.is_none_or(|session| session == named)
+                at.provider == scope.signal.connection && at.session.is_none_or(|session| session == named)
             });
             if is_of_it {
                 of_it.push(session);
@@ -189,43 +260,37 @@ async fn affected<S: SignalStorage>(
         }
         sessions = of_it;
     }
-    Ok((sessions, !later.is_empty()))
-}
-
-/// Returns the hash of the provider's session that a signal is about.
-fn named_session(signal: &Signal) -> Option<[u8; 32]> {
-    let session = signal.session.as_ref().filter(|_| signal.connection.protocol() == Protocol::Oidc)?;
-    Some(session_hash(&signal.issuer, session))
+    Ok(Affected { sessions, has_later: !later.is_empty() })
 }
 
 async fn end_sessions<S: SignalStorage>(
     ctx: &Ctx,
     store: &mut S,
-    signal: &Signal,
+    scope: &Scope<'_>,
     user: &UserId,
     reason: Option<&'static str>,
 ) -> Result<Audited<SignalEffect>, Error> {
-    let (sessions, has_later) = affected(store, signal, user).await?;
-    let named = named_session(signal);
-    store.drop_tickets(user).await?;
-    store.drop_pending(user).await?;
+    let Affected { sessions, has_later } = affected(store, scope, user).await?;
+    // A sign-in or an enrolment in progress began after an event that is older than its ticket.
+    if scope.until().plus_millis(TICKET_MINUTES * 60_000) >= ctx.now {
+        store.drop_tickets(user).await?;
+        store.drop_pending(user).await?;
+    }
+    let is_recent = scope.until() >= ctx.now;
     let mut events = Vec::new();
     let mut count = 0;
-    if named.is_none() && !has_later {
+    if scope.session.is_none() && is_recent && !has_later {
         count = store.revoke_sessions(user, ctx.now, None).await?;
     } else {
         for session in &sessions {
             count += u64::from(store.revoke_session(&session.id, ctx.now).await?);
         }
     }
-    if let Some(named) = named {
-        // For a sign-in through this session that has not started ours yet.
-        let until = ctx.now.plus_millis(REMEMBERED_MILLIS);
-        store.remember_ended(&signal.connection, &named, until).await?;
+    if scope.session.is_some() {
         let data = SessionRevoked { user: user.to_string(), why: WHY };
         events.extend(sessions.iter().map(|session| Event::new(session.id.as_str(), &data)));
     } else {
-        store.refuse_tokens_until(user, signal.at).await?;
+        store.refuse_tokens_until(user, scope.signal.at).await?;
         if count > 0 {
             events.push(Event::new(user.as_str(), &SessionsRevoked { count, why: WHY }));
         }
@@ -233,7 +298,7 @@ async fn end_sessions<S: SignalStorage>(
     let effect = SignalEffect {
         user: Some(user.clone()),
         outcome: SignalOutcome::SessionsEnded,
-        reason,
+        reason: reason.or((count == 0 && has_later).then_some("SESSIONS_BEGAN_LATER")),
         sessions: count,
     };
     Ok(Audited::of_changes(effect, events))
@@ -242,34 +307,45 @@ async fn end_sessions<S: SignalStorage>(
 async fn require_step_up<S: SignalStorage>(
     ctx: &Ctx,
     store: &mut S,
-    signal: &Signal,
+    scope: &Scope<'_>,
     user: &UserId,
 ) -> Result<Audited<SignalEffect>, Error> {
     let has_factor = store.factors(user).await?.iter().any(credentials::Factor::is_verified);
     if !has_factor {
-        return end_sessions(ctx, store, signal, user, Some("NO_SECOND_FACTOR")).await;
+        return end_sessions(ctx, store, scope, user, Some("NO_SECOND_FACTOR")).await;
     }
     store.revoke_grants(user, ctx.now).await?;
-    let until = signal.at.plus_millis(SKEW_MILLIS);
-    let (sessions, _) = affected(store, signal, user).await?;
+    // An enrolment that a session has begun would complete it.
+    store.drop_pending(user).await?;
+    let Affected { sessions, mut has_later } = affected(store, scope, user).await?;
     let mut count = 0;
-    for mut session in sessions.into_iter().filter(|session| session.signed_in_at <= until) {
+    for mut session in sessions {
+        if session.signed_in_at > scope.until() {
+            has_later = true;
+            continue;
+        }
         session.standing = Standing::Owing;
         session.grace = None;
         store.update_session(&session).await?;
         count += 1;
     }
     let event = Event::new(user.as_str(), &StepUpRequired { count, why: WHY });
-    let outcome = SignalOutcome::StepUpRequired;
-    let effect = SignalEffect { user: Some(user.clone()), outcome, reason: None, sessions: count };
+    let effect = SignalEffect {
+        user: Some(user.clone()),
+        outcome: SignalOutcome::StepUpRequired,
+        reason: (count == 0 && has_later).then_some("SESSIONS_BEGAN_LATER"),
+        sessions: count,
+    };
     Ok(Audited::new(effect, event))
 }
 
+/// Disables a user, however old the event is: only a later event of the transmitter says that the account is enabled again.
 async fn disable<S: SignalStorage>(
     ctx: &Ctx,
     store: &mut S,
-    signal: &Signal,
+    scope: &Scope<'_>,
     person: &Person,
+    passkeys_work: bool,
 ) -> Result<Audited<SignalEffect>, Error> {
     if !person.active {
         let effect = SignalEffect::nothing(Some(person.id.clone()), Some("ALREADY_DISABLED"));
@@ -277,13 +353,16 @@ async fn disable<S: SignalStorage>(
     }
     // This account is for the time when the identity provider does not work, or works for an attacker.
     if person.break_glass {
-        return end_sessions(ctx, store, signal, &person.id, Some("BREAK_GLASS")).await;
+        return end_sessions(ctx, store, scope, &person.id, Some("BREAK_GLASS")).await;
+    }
+    if is_last_way_in(store, person, passkeys_work, ctx.now).await? {
+        return end_sessions(ctx, store, scope, &person.id, Some("LAST_ADMINISTRATOR")).await;
     }
     let changes = AccountChanges { active: Some(false), ..AccountChanges::default() };
     let after = match change_person(ctx, store, person, changes).await {
         Ok(after) => after,
         Err(directory::Error::LastAdmin) => {
-            return end_sessions(ctx, store, signal, &person.id, Some("LAST_ADMINISTRATOR")).await;
+            return end_sessions(ctx, store, scope, &person.id, Some("LAST_ADMINISTRATOR")).await;
         }
         Err(directory::Error::Store(error)) => return Err(error.into()),
         Err(error) => return Err(Error::internal(error)),

@@ -71,6 +71,8 @@ pub enum Act {
     },
     /// CAEP: the risk level of the user, device or session changed.
     RiskLevelChange {
+        /// `USER`, `DEVICE`, `SESSION` or another principal whose risk it is.
+        principal: String,
         /// The level now.
         current_level: RiskLevel,
     },
@@ -141,7 +143,10 @@ impl Act {
                 return Ok(Self::DeviceComplianceChange { is_compliant });
             }
             RISK_LEVEL_CHANGE => {
-                return Ok(Self::RiskLevelChange { current_level: RiskLevel::read(&reader)? });
+                return Ok(Self::RiskLevelChange {
+                    principal: reader.text("principal")?,
+                    current_level: RiskLevel::read(&reader)?,
+                });
             }
             VERIFICATION => return Ok(Self::Verification { state: reader.optional_text("state")? }),
             STREAM_UPDATED => {

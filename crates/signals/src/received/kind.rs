@@ -1,4 +1,4 @@
-//! The kinds of events that a transmitter may be permitted to act with, and which events replace others.
+//! The kinds of events that a transmitter may be permitted to act with, and which events restore a state.
 
 use kernel::Timestamp;
 use ring::digest::{SHA256, digest};
@@ -31,40 +31,6 @@ pub enum SignalKind {
     AccountPurged,
 }
 
-/// States of a subject that events are about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Family {
-    /// Whether the account exists and is enabled.
-    Account,
-    /// The assurance level.
-    Assurance,
-    /// The compliance of a device.
-    Compliance,
-    /// The risk level.
-    Risk,
-}
-
-impl Family {
-    fn of(act: &Act) -> Option<Self> {
-        match act {
-            Act::AccountDisabled { .. } | Act::AccountEnabled | Act::AccountPurged => Some(Self::Account),
-            Act::AssuranceLevelChange { .. } => Some(Self::Assurance),
-            Act::DeviceComplianceChange { .. } => Some(Self::Compliance),
-            Act::RiskLevelChange { .. } => Some(Self::Risk),
-            _ => None,
-        }
-    }
-
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Account => "account",
-            Self::Assurance => "assurance",
-            Self::Compliance => "compliance",
-            Self::Risk => "risk",
-        }
-    }
-}
-
 impl ReceivedEvent {
     /// Returns the kind of an event that has a consequence. `None`: it is only recorded.
     pub fn kind(&self) -> Option<SignalKind> {
@@ -80,7 +46,7 @@ impl ReceivedEvent {
             Act::DeviceComplianceChange { is_compliant } => {
                 (!is_compliant).then_some(SignalKind::DeviceComplianceChange)
             }
-            Act::RiskLevelChange { current_level } => {
+            Act::RiskLevelChange { current_level, .. } => {
                 (*current_level == RiskLevel::High).then_some(SignalKind::RiskLevelChange)
             }
             Act::AccountDisabled { .. } => Some(SignalKind::AccountDisabled),
@@ -93,13 +59,31 @@ impl ReceivedEvent {
         }
     }
 
-    /// Returns the SHA-256 of the state and subject that the event is about. Of events with the same value, an older one has no
-    /// consequence after a newer one: tokens may arrive in another order than they were issued in. `None` if no
-    /// event replaces another.
+    /// Returns the SHA-256 of the state and subject that the event is about: the account, an assurance level, the compliance of
+    /// a device, or a risk. An older event about a state has no consequence after a newer one that
+    /// [restores](Self::restores) it: tokens may arrive in another order than they were issued in. `None`: nothing restores
+    /// what the event is about.
     pub fn state_key(&self) -> Option<[u8; 32]> {
-        let family = Family::of(&self.act)?;
+        let (state, of) = match &self.act {
+            Act::AccountDisabled { .. } | Act::AccountEnabled | Act::AccountPurged => ("account", ""),
+            Act::AssuranceLevelChange { namespace, .. } => ("assurance", namespace.as_str()),
+            Act::DeviceComplianceChange { .. } => ("compliance", ""),
+            Act::RiskLevelChange { principal, .. } => ("risk", principal.as_str()),
+            _ => return None,
+        };
         let subject = serde_json::to_string(&self.subject).ok()?;
-        Some(sha256(&format!("{}\0{subject}", family.as_str())))
+        Some(sha256(&format!("{state}\0{of}\0{subject}")))
+    }
+
+    /// Whether the event says that a state is good again, so that an older event about it has no consequence.
+    pub fn restores(&self) -> bool {
+        match &self.act {
+            Act::AccountEnabled => true,
+            Act::AssuranceLevelChange { direction, .. } => *direction == Some(LevelDirection::Increase),
+            Act::DeviceComplianceChange { is_compliant } => *is_compliant,
+            Act::RiskLevelChange { current_level, .. } => *current_level != RiskLevel::High,
+            _ => false,
+        }
     }
 
     /// Returns the SHA-256 of the token's ID, under which a host remembers it.

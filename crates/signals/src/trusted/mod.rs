@@ -15,7 +15,7 @@ pub use self::{
     store::{ReceivedStore, ReceivedToken, TransmitterStore},
     transmitter::{
         Consequence, Consequences, KeysRead, MAX_TRANSMITTERS, TransmitterId, TransmitterKind,
-        TransmitterState, TrustedTransmitter,
+        TransmitterState, TrustedTransmitter, consequence_names,
     },
     view::{StreamStatusView, TransmitterView},
 };

@@ -30,8 +30,8 @@ pub trait TransmitterStore: Send {
 pub struct ReceivedToken {
     /// SHA-256 of its ID.
     pub id: [u8; 32],
-    /// See [`ReceivedEvent::state_key`].
-    pub state: Option<[u8; 32]>,
+    /// The state that its event [restores](ReceivedEvent::restores), see [`ReceivedEvent::state_key`].
+    pub restored: Option<[u8; 32]>,
     /// When its event happened.
     pub occurred_at: Timestamp,
     /// Until when it is remembered.
@@ -43,7 +43,7 @@ impl ReceivedToken {
     pub fn of(event: &ReceivedEvent, now: Timestamp) -> Self {
         Self {
             id: event.id_hash(),
-            state: event.state_key(),
+            restored: event.state_key().filter(|_| event.restores()),
             occurred_at: event.occurred_at(now),
             until: event.remember_until(),
         }
@@ -59,8 +59,8 @@ pub trait ReceivedStore: Send {
         transmitter: &TransmitterId,
         token: &ReceivedToken,
     ) -> StoreResult<bool>;
-    /// Whether an event about the same state was received that happened after `at`.
-    async fn has_newer(
+    /// Whether an event was received that restored this state after `at`.
+    async fn was_restored(
         &mut self,
         transmitter: &TransmitterId,
         state: &[u8; 32],

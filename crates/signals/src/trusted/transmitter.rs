@@ -45,6 +45,11 @@ pub enum Consequence {
 /// What each kind of event does. Kinds that are not in it are only recorded.
 pub type Consequences = BTreeMap<SignalKind, Consequence>;
 
+/// Returns kinds and consequences by their names in the API, for audit entries.
+pub fn consequence_names(consequences: &Consequences) -> BTreeMap<String, String> {
+    serde_json::to_value(consequences).and_then(serde_json::from_value).unwrap_or_default()
+}
+
 /// A transmitter that an administrator trusts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrustedTransmitter {
@@ -105,6 +110,8 @@ pub struct TransmitterState {
     pub status: Option<Status>,
     /// Why the stream has this status.
     pub status_reason: Option<String>,
+    /// Since when it has this status, according to the transmitter.
+    pub status_at: Option<Timestamp>,
 }
 
 impl KeysRead {
@@ -167,6 +174,14 @@ impl TrustedTransmitter {
         Ok(event)
     }
 
+    /// Whether what decides about a token is as it was before. The issuer and the connection never change.
+    pub fn decides_as(&self, before: &Self) -> bool {
+        self.enabled == before.enabled
+            && self.hash == before.hash
+            && self.audience == before.audience
+            && self.consequences == before.consequences
+    }
+
     /// Returns what an event does.
     pub fn consequence(&self, event: &ReceivedEvent) -> Consequence {
         event.kind().and_then(|kind| self.consequences.get(&kind).copied()).unwrap_or_default()
@@ -182,9 +197,13 @@ impl TransmitterState {
         }
         match &event.act {
             crate::Act::Verification { .. } => self.verified_at = Some(now),
-            crate::Act::StreamUpdated { status, reason } => {
+            // Tokens may arrive in another order than they were issued in.
+            crate::Act::StreamUpdated { status, reason }
+                if self.status_at.is_none_or(|at| event.occurred_at(now) >= at) =>
+            {
                 self.status = Some(*status);
                 self.status_reason.clone_from(reason);
+                self.status_at = Some(event.occurred_at(now));
             }
             _ => {}
         }

@@ -8,7 +8,7 @@ use attestation::{AttestationPolicyStore, Mode};
 use credentials::{FactorKind, SignInMeans, SignInPolicy};
 use diesel::{dsl, prelude::*, sql_types::Bool};
 use diesel_async::RunQueryDsl;
-use kernel::{StoreResult, Timestamp};
+use kernel::{StoreResult, Timestamp, UserId};
 use saml_sp::{EmailDomain, Provider, ProviderStore};
 use sign_in::{
     AdministratorStore,
@@ -18,6 +18,7 @@ use sign_in::{
 use crate::{
     Tx,
     db::read,
+    error::corrupt,
     schema::{factors, passwords, sessions, users},
     sessions::row::SessionRow,
 };
@@ -29,6 +30,8 @@ const MAX_ADMINISTRATORS: i64 = 500;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct Administrator {
+    /// The user.
+    pub id: UserId,
     /// The sign-in address, as [`kernel::Email::key`].
     pub email_key: Option<String>,
     /// Whether the administrator may sign in by password although single sign-on is required.
@@ -75,14 +78,17 @@ impl Tx {
         let with_session = self.foreign_holders(&ids, lifetime, now).await?;
         let set = |ids: Vec<String>| ids.into_iter().collect::<HashSet<_>>();
         let (with_password, with_passkey) = (set(with_password), set(with_passkey));
-        let administrator = |(id, email_key, break_glass): (String, Option<String>, bool)| Administrator {
-            email_key,
-            break_glass,
-            has_password: with_password.contains(&id),
-            has_passkey: with_passkey.contains(&id),
-            has_foreign_session: with_session.contains(&id),
+        let administrator = |(id, email_key, break_glass): (String, Option<String>, bool)| {
+            Ok(Administrator {
+                email_key,
+                break_glass,
+                has_password: with_password.contains(&id),
+                has_passkey: with_passkey.contains(&id),
+                has_foreign_session: with_session.contains(&id),
+                id: id.parse().map_err(|error| corrupt("users.id", error))?,
+            })
         };
-        Ok(found.into_iter().map(administrator).collect())
+        found.into_iter().map(administrator).collect()
     }
 
     /// Returns those of these users who have a valid session from a token of another issuer.
@@ -114,6 +120,7 @@ impl AdministratorStore for Tx {
     async fn administrators_means(
         &mut self,
         policy: &SignInPolicy,
+        except: Option<&UserId>,
         now: Timestamp,
     ) -> StoreResult<Vec<SignInMeans>> {
         let session = policy.session;
@@ -126,7 +133,8 @@ impl AdministratorStore for Tx {
             break_glass: administrator.break_glass,
             has_sso: has_sso(administrator, &sso_domains),
         };
-        Ok(administrators.iter().map(means).collect())
+        let counted = administrators.iter().filter(|administrator| Some(&administrator.id) != except);
+        Ok(counted.map(means).collect())
     }
 
     async fn allows_any_model(&mut self) -> StoreResult<bool> {

@@ -25,7 +25,7 @@ impl ReceivedStore for Tx {
             rows::tenant_id.eq(self.tenant.as_str()),
             rows::transmitter_id.eq(transmitter.as_str()),
             rows::token_hash.eq(&token.id[..]),
-            rows::state_key.eq(token.state.as_ref().map(|state| &state[..])),
+            rows::state_key.eq(token.restored.as_ref().map(|state| &state[..])),
             rows::occurred_at.eq(token.occurred_at.naive()),
             rows::expires_at.eq(token.until.naive()),
         );
@@ -33,7 +33,7 @@ impl ReceivedStore for Tx {
         Ok(change!(self, c => insert.execute(c).await)? == 1)
     }
 
-    async fn has_newer(
+    async fn was_restored(
         &mut self,
         transmitter: &TransmitterId,
         state: &[u8; 32],

@@ -71,6 +71,17 @@ impl Caller {
     }
 
     pub(crate) fn send(&self, method: &str, path: &str, content_type: Option<&str>, body: &str) -> Answer {
+        self.try_send(method, path, content_type, body).expect("an answer")
+    }
+
+    /// Sends a request to a server that may not answer.
+    pub(crate) fn try_send(
+        &self,
+        method: &str,
+        path: &str,
+        content_type: Option<&str>,
+        body: &str,
+    ) -> Result<Answer, ureq::Error> {
         let mut request =
             http::Request::builder().method(method).uri(format!("http://{}{path}", self.address));
         for (name, value) in &self.headers {
@@ -81,11 +92,11 @@ impl Caller {
         }
         let request = request.body(body.to_owned()).expect("a well-formed request");
         let config = self.agent.configure_request(request).allow_non_standard_methods(true);
-        let mut response = self.agent.run(config.build()).expect("an answer");
-        let body = response.body_mut().read_to_vec().expect("a body");
+        let mut response = self.agent.run(config.build())?;
+        let body = response.body_mut().read_to_vec()?;
         // Pictures are not text.
         let text = String::from_utf8_lossy(&body).into_owned();
-        Answer { status: response.status().as_u16(), headers: response.headers().clone(), text, body }
+        Ok(Answer { status: response.status().as_u16(), headers: response.headers().clone(), text, body })
     }
 }
 

@@ -203,6 +203,12 @@ impl Running {
         (self.child.wait().unwrap().code(), start.elapsed())
     }
 
+    /// Sends SIGKILL and waits for the end.
+    pub(crate) fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
     /// Sends SIGTERM without waiting.
     pub(crate) fn ask_to_end(&self) {
         let pid = self.child.id().to_string();

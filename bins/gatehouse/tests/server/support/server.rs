@@ -28,7 +28,7 @@ use store::{
 use tokens::{NewScimToken, ScimTokenId};
 use tokio_util::task::TaskTracker;
 
-use super::{Browser, Caller, DnsServer, OpenIdProvider};
+use super::{Browser, Caller, DnsServer, OpenIdProvider, Process};
 
 /// A running server, stopped on drop.
 pub(crate) struct Server {
@@ -93,9 +93,12 @@ pub(crate) struct Person {
     pub(crate) password: &'static str,
 }
 
-/// The master keys of the test servers.
+/// The master key of the test servers, as in the settings.
+const MASTER_KEY: &str = "test:BwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyAhIiMkJSY=";
+
+/// Returns the master keys of the test servers.
 pub(crate) fn masters() -> MasterKeys {
-    MasterKeys::new(vec![("test".to_owned(), Secret::new(vec![7; 32]))]).unwrap()
+    MASTER_KEY.parse().unwrap()
 }
 
 /// Accepts any step-up: tests of guarded actions need no ceremony. The ceremonies themselves are tested in
@@ -299,6 +302,23 @@ impl Server {
         if let Err(panic) = outcome {
             std::panic::resume_unwind(panic);
         }
+    }
+
+    /// Returns the real binary on the same database, with the same secrets. It uses the system clock.
+    pub(crate) fn process(&self) -> Process {
+        let mut process = Process::new(&[
+            ("GATEHOUSE_BIND", "127.0.0.1:0"),
+            ("GATEHOUSE_WORKERS", "2"),
+            ("GATEHOUSE_BASE_URL", ORIGIN),
+            ("GATEHOUSE_AUTH_SECRET", AUTH_SECRET),
+            ("GATEHOUSE_MASTER_KEY", MASTER_KEY),
+        ]);
+        let url = match &self.database.url {
+            DatabaseUrl::Sqlite(path) => format!("sqlite:{}", path.display()),
+            DatabaseUrl::Postgres(url) => url.clone(),
+        };
+        process.set("GATEHOUSE_DATABASE_URL", &url);
+        process
     }
 
     /// Creates a user with a password, as the command line would.

@@ -91,11 +91,11 @@ pub(super) async fn run(store: &Store, ctx: Ctx) {
         let known = tx.transmitter(id).await?.unwrap();
         tx.update_transmitter(&known).await?;
         tx.note_keys_read(id, &known.keys).await?;
-        let state = Some([2; 32]);
-        let token = ReceivedToken { id: [1; 32], state, occurred_at: ctx.now, until: ctx.now };
+        let restored = Some([2; 32]);
+        let token = ReceivedToken { id: [1; 32], restored, occurred_at: ctx.now, until: ctx.now };
         assert!(tx.remember_token(id, &token).await? && !tx.remember_token(id, &token).await?);
-        assert!(tx.has_newer(id, &[2; 32], ctx.now.plus_millis(-1)).await?);
-        assert!(!tx.has_newer(id, &[2; 32], ctx.now).await?);
+        assert!(tx.was_restored(id, &[2; 32], ctx.now.plus_millis(-1)).await?);
+        assert!(!tx.was_restored(id, &[2; 32], ctx.now).await?);
         tx.delete_transmitter(id).await?;
         Ok::<_, StoreError>(Audited::new((), deleted()))
     };

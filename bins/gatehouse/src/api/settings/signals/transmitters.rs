@@ -13,8 +13,8 @@ use kernel::{Ctx, Secret};
 use oidc_rp::KeySet;
 use serde::Serialize;
 use signals::{
-    CheckedTransmitter, MAX_TRANSMITTERS, NewTransmitter, TransmitterChange, TransmitterStore as _,
-    TransmitterView, TrustedTransmitter,
+    CheckedTransmitter, Consequences, MAX_TRANSMITTERS, NewTransmitter, TransmitterChange,
+    TransmitterStore as _, TransmitterView, TrustedTransmitter,
 };
 use store::Tx;
 use tokens::RawToken;
@@ -145,7 +145,13 @@ pub(crate) async fn create_signal_transmitter(
         let spending = proof.lock_and_consume(ctx, tx).await?;
         let (transmitter, token) = signals::add_transmitter(ctx, tx, new, keys).await?;
         let (issuer, connection) = (transmitter.issuer.clone(), transmitter.connection.clone());
-        let event = Event::new(transmitter.id.as_str(), &SignalTransmitterCreated { issuer, connection });
+        let data = SignalTransmitterCreated {
+            issuer,
+            connection,
+            consequences: signals::consequence_names(&transmitter.consequences),
+            requires_authorization: transmitter.hash.is_some(),
+        };
+        let event = Event::new(transmitter.id.as_str(), &data);
         Ok::<_, Problem>(Audited::new((transmitter, token), event).with(spending.events()?))
     };
     let (transmitter, token) = call.write(work).await?;
@@ -164,6 +170,15 @@ pub(crate) async fn get_signal_transmitter(call: Call<ManageConnections>) -> Ans
         async move |_: &Ctx, tx: &mut Tx| signals::find_transmitter(tx, &id).await.map_err(Problem::from);
     let transmitter = call.read(find).await?;
     Ok(answer(&transmitter_view(&call, &transmitter)))
+}
+
+fn updated(changed: &[&str], before: &Consequences, now: &Consequences) -> SignalTransmitterUpdated {
+    let is_different = before != now;
+    SignalTransmitterUpdated {
+        changed: changed.iter().map(|&name| name.to_owned()).collect(),
+        consequences_before: is_different.then(|| signals::consequence_names(before)),
+        consequences: is_different.then(|| signals::consequence_names(now)),
+    }
 }
 
 /// Update a transmitter of signals
@@ -186,10 +201,10 @@ pub(crate) async fn change_signal_transmitter(
     let id = call.id()?;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let spending = proof.lock_and_consume(ctx, tx).await?;
+        let before = signals::find_transmitter(tx, &id).await?.consequences;
         let (transmitter, changed) = signals::change_transmitter(ctx, tx, &id, body.0).await?;
-        let changed: Vec<_> = changed.into_iter().map(str::to_owned).collect();
-        let event =
-            (!changed.is_empty()).then(|| Event::new(id.as_str(), &SignalTransmitterUpdated { changed }));
+        let event = (!changed.is_empty())
+            .then(|| Event::new(id.as_str(), &updated(&changed, &before, &transmitter.consequences)));
         let events = event.into_iter().collect();
         Ok::<_, Problem>(Audited::of_changes(transmitter, events).with(spending.events()?))
     };
@@ -199,8 +214,8 @@ pub(crate) async fn change_signal_transmitter(
 
 /// Replace the header of a transmitter
 ///
-/// The previous value is refused at once. The response contains the new one; it is not shown again. Requires a step-up
-/// (`SSO_PROVIDER_CHANGE`).
+/// The previous value is refused at once. The response contains the new one; it is not shown again. Requests of a transmitter
+/// that needed no header need it from now on. Requires a step-up (`SSO_PROVIDER_CHANGE`).
 #[utoipa::path(
     security(("sessionCookie" = [])),
     responses(
@@ -216,8 +231,9 @@ pub(crate) async fn replace_transmitter_token(
     let id = call.id()?;
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let spending = proof.lock_and_consume(ctx, tx).await?;
+        let was_required = signals::find_transmitter(tx, &id).await?.hash.is_some();
         let replaced = signals::replace_push_token(ctx, tx, &id).await?;
-        let event = Event::new(id.as_str(), &SignalTransmitterTokenReplaced {});
+        let event = Event::new(id.as_str(), &SignalTransmitterTokenReplaced { was_required });
         Ok::<_, Problem>(Audited::new(replaced, event).with(spending.events()?))
     };
     let (transmitter, token) = call.write(work).await?;

@@ -13,38 +13,42 @@ use store::Tx;
 
 use super::sender::Sender;
 
+/// Maximum length of an issuer in an audit entry, in characters.
+const MAX_ISSUER: usize = 500;
+
 /// Records an event and does what it may do. Returns what it did, for the metric.
 pub(super) async fn apply(sender: &Sender<'_>, event: ReceivedEvent) -> Result<&'static str, Problem> {
-    let (id, connection) = (sender.transmitter.id.clone(), sender.connection.clone());
-    let demand = demand(sender.transmitter.consequence(&event));
+    let (known, connection) = (sender.transmitter.clone(), sender.connection.clone());
+    let passkeys_work = sender.site.auth.passkeys_work();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
+        let (id, demand) = (&known.id, demand(known.consequence(&event)));
         let token = ReceivedToken::of(&event, ctx.now);
-        if !tx.remember_token(&id, &token).await? {
+        if !tx.remember_token(id, &token).await? {
             return Ok::<_, Problem>(Audited::without("repeated", Unaudited::NothingChanged));
         }
-        let is_superseded = match &token.state {
-            Some(state) => tx.has_newer(&id, state, token.occurred_at).await?,
-            None => false,
+        let is_superseded = match event.state_key() {
+            Some(state) if demand != SignalDemand::None => {
+                tx.was_restored(id, &state, token.occurred_at).await?
+            }
+            _ => false,
         };
         let allowed = if is_superseded { SignalDemand::None } else { demand };
         let mut acted = match connection {
             Some(connection) if !is_about_stream(&event) => {
-                sso::enforce(ctx, tx, &signal(connection, &event, allowed, token.occurred_at)).await?
+                let signal = signal(connection, &event, allowed, token.occurred_at);
+                sso::enforce(ctx, tx, &signal, passkeys_work).await?
             }
             Some(_) => nothing(None),
             None => nothing(Some("CONNECTION_REMOVED")),
         };
         let effect = acted.value_mut();
         if is_superseded {
-            effect.reason = Some("SUPERSEDED");
-        }
-        if demand == SignalDemand::None {
-            effect.reason = None;
+            effect.reason = effect.reason.or(Some("SUPERSEDED"));
         }
         // Locked last: administrators who change it have locked themselves before.
-        let mut transmitter = find_transmitter(tx, &id).await?;
-        if !transmitter.enabled {
-            // Disabled in the meantime. The next attempt is refused.
+        let mut transmitter = find_transmitter(tx, id).await?;
+        if !transmitter.decides_as(&known) {
+            // Changed in the meantime. The next attempt is decided by what applies then.
             return Err(Problem::unavailable());
         }
         if transmitter.state.note(&event, ctx.now) {
@@ -108,11 +112,22 @@ fn entry(event: &ReceivedEvent, effect: &SignalEffect, occurred_at: Timestamp) -
         occurred_at: occurred_at.to_string(),
         transaction: event.transaction.clone(),
         subject_format: event.subject.format().to_owned(),
+        subject_issuer: (effect.reason == Some("SUBJECT_UNKNOWN"))
+            .then(|| issuer_of(&event.subject))
+            .flatten(),
         user: effect.user.as_ref().map(ToString::to_string),
         outcome: outcome(effect.outcome).to_owned(),
         reason: effect.reason.map(str::to_owned),
         sessions: effect.sessions,
     }
+}
+
+/// Returns the issuer that names the user, for comparison with that of the connection.
+fn issuer_of(subject: &ReceivedSubject) -> Option<String> {
+    subject.user()?.identifiers().iter().find_map(|name| match name {
+        ReceivedSubject::IssSub { iss, .. } => Some(iss.chars().take(MAX_ISSUER).collect()),
+        _ => None,
+    })
 }
 
 fn outcome(outcome: SignalOutcome) -> &'static str {

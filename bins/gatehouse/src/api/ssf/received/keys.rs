@@ -6,7 +6,7 @@ use audit::{Audited, Event, Unaudited, events::signals::SignalTransmitterUpdated
 use gate::errors::Problem;
 use kernel::Ctx;
 use oidc_rp::KeySet;
-use signals::{KeysRead, ReceivedEvent, Refusal, TransmitterStore as _};
+use signals::{KeysRead, Reason, ReceivedEvent, Refusal, TransmitterStore as _};
 use store::Tx;
 
 use super::sender::Sender;
@@ -15,24 +15,46 @@ use crate::ssf_client;
 /// Maximum length of a stored error message, in characters.
 const MAX_PROBLEM: usize = 500;
 
+/// What a token is.
+pub(super) enum Verified {
+    /// Accepted.
+    Event(Box<ReceivedEvent>),
+    /// Refused.
+    Refused(Refusal),
+    /// By a key that could not be fetched: the keys cannot be read now, or were read a moment ago. The transmitter may have
+    /// changed them since, so it has to send the token again.
+    Undecided(Refusal),
+}
+
+impl From<Result<ReceivedEvent, Refusal>> for Verified {
+    fn from(outcome: Result<ReceivedEvent, Refusal>) -> Self {
+        match outcome {
+            Ok(event) => Self::Event(Box::new(event)),
+            Err(refusal) => Self::Refused(refusal),
+        }
+    }
+}
+
 /// Verifies a token. Keys that are a day old are read again first, and others once more for a token that none of them has
 /// signed, at most once a minute.
-pub(super) async fn verified(
-    sender: &Sender<'_>,
-    token: String,
-) -> Result<Result<ReceivedEvent, Refusal>, Problem> {
+pub(super) async fn verified(sender: &Sender<'_>, token: String) -> Result<Verified, Problem> {
     let (known, token) = (&sender.transmitter.keys, Arc::<str>::from(token));
     let newer = if known.are_old(sender.visitor.env().now()) { read_again(sender).await? } else { None };
     let is_new = newer.is_some();
     let keys = newer.unwrap_or_else(|| known.keys.clone());
     let outcome = verify(sender, &token, keys).await?;
     if is_new || !outcome.as_ref().err().is_some_and(Refusal::may_be_new_key) {
-        return Ok(outcome);
+        return Ok(outcome.into());
     }
-    match read_again(sender).await? {
-        Some(keys) => verify(sender, &token, keys).await,
-        None => Ok(outcome),
+    if let Some(keys) = read_again(sender).await? {
+        return Ok(verify(sender, &token, keys).await?.into());
     }
+    Ok(match outcome {
+        Err(refusal) if matches!(refusal.reason, Reason::UnknownKey | Reason::AmbiguousKey) => {
+            Verified::Undecided(refusal)
+        }
+        outcome => outcome.into(),
+    })
 }
 
 /// Verifies a token outside of the request threads.
@@ -59,6 +81,9 @@ enum Turn {
 
 /// Reads the keys again, unless that was tried a moment ago.
 async fn read_again(sender: &Sender<'_>) -> Result<Option<KeySet>, Problem> {
+    if sender.transmitter.keys.were_tried(sender.visitor.env().now()) {
+        return Ok(None);
+    }
     match reserve(sender).await? {
         Turn::Read(keys) => return Ok(Some(keys)),
         Turn::TooEarly => return Ok(None),
@@ -111,7 +136,11 @@ async fn store(sender: &Sender<'_>, read: Result<KeySet, String>) -> Result<(), 
             return Ok::<_, Problem>(Audited::without((), Unaudited::LookedAfter));
         }
         tx.update_transmitter(&transmitter).await?;
-        let changed = SignalTransmitterUpdated { changed: vec!["keys".to_owned()] };
+        let changed = SignalTransmitterUpdated {
+            changed: vec!["keys".to_owned()],
+            consequences_before: None,
+            consequences: None,
+        };
         Ok(Audited::new((), Event::new(id.as_str(), &changed)))
     };
     sender.visitor.write_as(&sender.tenant, sender.actor(), work).await

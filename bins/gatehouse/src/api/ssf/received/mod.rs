@@ -2,17 +2,27 @@
 
 mod consequence;
 mod keys;
+mod rate;
 mod sender;
 
 use actix_web::{HttpRequest, HttpResponse, http::header, post, web};
-use gate::{access::Visitor, body::SecurityEventToken, errors::Problem};
+use gate::{
+    access::Visitor,
+    body::SecurityEventToken,
+    errors::{Code, Problem},
+};
 use kernel::Secret;
 use serde::Serialize;
 use signals::Refusal;
 use utoipa::ToSchema;
 
-use self::{keys::verified, sender::Sender};
+use self::{
+    keys::{Verified, verified},
+    sender::Sender,
+};
 use crate::{api::Site, area_metrics};
+
+pub(crate) use self::rate::ReceivedRate;
 
 /// Why a token was not accepted (RFC 8935, section 2.3).
 #[derive(Serialize, ToSchema)]
@@ -39,7 +49,8 @@ struct SignalTokenRefusal {
         (status = 202, description = "The event is recorded and has had its consequence."),
         (status = 400, description = "The token was not accepted.", body = SignalTokenRefusal),
         (status = 404, description = "Unknown transmitter."),
-        (status = 429, description = "Too many refused tokens from this address."),
+        (status = 429, description = "Too many refused tokens from this address, or too many tokens for this tenant. Header Retry-After."),
+        (status = 503, description = "UNAVAILABLE: the key of the token is unknown, and the keys of the transmitter cannot be read now. Send the token again after the time in Retry-After."),
     )
 )]
 #[post("/api/ssf/{tenantId}/transmitters/{transmitterId}/events")]
@@ -51,16 +62,20 @@ pub(crate) async fn receive_ssf_event(
     body: SecurityEventToken,
 ) -> Result<HttpResponse, Problem> {
     let sender = Sender::find(&site, &visitor, &path).await?;
-    let verified = match sender.transmitter.authenticate(authorization(&request).as_ref()) {
-        Ok(()) => verified(&sender, body.0).await?,
-        Err(refusal) => Err(refusal),
-    };
-    match verified {
-        Ok(event) => {
-            area_metrics::signal_received(consequence::apply(&sender, event).await?);
+    if let Err(refusal) = sender.transmitter.authenticate(authorization(&request).as_ref()) {
+        return refuse(&sender, &refusal);
+    }
+    sender.site.signals.admit(&sender.tenant)?;
+    match verified(&sender, body.0).await? {
+        Verified::Event(event) => {
+            area_metrics::signal_received(consequence::apply(&sender, *event).await?);
             Ok(HttpResponse::Accepted().insert_header((header::CACHE_CONTROL, "no-store")).finish())
         }
-        Err(refusal) => refuse(&sender, &refusal),
+        Verified::Refused(refusal) => refuse(&sender, &refusal),
+        Verified::Undecided(refusal) => {
+            count_refusal(&sender)?;
+            Err(sender.refused(Problem::unavailable(), &refusal))
+        }
     }
 }
 
@@ -71,10 +86,14 @@ fn authorization(request: &HttpRequest) -> Option<Secret<String>> {
     value.to_str().ok().map(|text| Secret::new(text.to_owned()))
 }
 
-fn refuse(sender: &Sender<'_>, refusal: &Refusal) -> Result<HttpResponse, Problem> {
+/// Counts a refused token of a client address. Fails with 429 above the limit.
+fn count_refusal(sender: &Sender<'_>) -> Result<(), Problem> {
     area_metrics::signal_received("refused");
-    // Valid tokens are not limited: a transmitter sends them all from one address.
-    sender.site.saml.admit(&sender.visitor.origin())?;
+    sender.site.saml.admit(&sender.visitor.origin())
+}
+
+fn refuse(sender: &Sender<'_>, refusal: &Refusal) -> Result<HttpResponse, Problem> {
+    count_refusal(sender)?;
     let err = refusal.set_error();
     let description = match err {
         "authentication_failed" => "The Authorization header was not accepted.",
@@ -89,6 +108,7 @@ fn refuse(sender: &Sender<'_>, refusal: &Refusal) -> Result<HttpResponse, Proble
         .insert_header((header::CACHE_CONTROL, "no-store"))
         .insert_header((header::CONTENT_LANGUAGE, "en"))
         .json(SignalTokenRefusal { err, description });
-    sender.refused(refusal).attach_to(&mut response);
+    let problem = Problem::new(Code::InvalidRequest, "The token was not accepted.");
+    sender.refused(problem, refusal).attach_to(&mut response);
     Ok(response)
 }

@@ -1,10 +1,7 @@
 //! The transmitter of a request.
 
 use audit::{Event, events::signals::SignalRefused};
-use gate::{
-    access::Visitor,
-    errors::{Code, Problem},
-};
+use gate::{access::Visitor, errors::Problem};
 use kernel::{Actor, TenantId};
 use saml_sp::ProviderId;
 use signals::{Refusal, TransmitterId, TransmitterStore as _, TrustedTransmitter};
@@ -45,8 +42,8 @@ impl<'a> Sender<'a> {
         Actor::system(self.transmitter.id.to_string())
     }
 
-    /// Logs a refusal, and returns a problem with its audit entry.
-    pub(super) fn refused(&self, refusal: &Refusal) -> Problem {
+    /// Logs a refusal, and adds its audit entry to a problem.
+    pub(super) fn refused(&self, problem: Problem, refusal: &Refusal) -> Problem {
         let transmitter = self.transmitter.id.as_str();
         tracing::info!(
             request_id = self.visitor.request_id(),
@@ -58,6 +55,6 @@ impl<'a> Sender<'a> {
         let (reason, detail) = (refusal.reason.as_str().to_owned(), refusal.detail.clone());
         let event = Event::new(transmitter, &SignalRefused { reason, detail, suppressed: None });
         let ctx = self.visitor.ctx(&self.tenant, self.actor());
-        Problem::new(Code::InvalidRequest, "The token was not accepted.").with_event_as(&ctx, event)
+        problem.with_event_as(&ctx, event)
     }
 }

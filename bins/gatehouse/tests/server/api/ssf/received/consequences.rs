@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use directory::Role;
+use directory::{NewPerson, Role};
 use kernel::Env;
 use serde_json::json;
 
@@ -92,12 +92,20 @@ fn events_end_the_named_session_and_none_that_began_later() {
         // The subject is the session by itself.
         site.accepted(server, "e2", "session-revoked", &json!({ "format": "opaque", "id": "s2" }));
         assert_eq!(second.get("/api/me").status, 401);
+        // A session at the provider that has not started any here.
+        site.accepted(server, "unknown", "session-revoked", &json!({ "format": "opaque", "id": "s3" }));
+        assert_eq!(site.received(server, "unknown")["reason"], "SUBJECT_UNKNOWN");
+        let late = site.oidc.sign_in_with(server, &server.browser(), "ada@corp.example", |claims| {
+            claims.insert("sid".into(), "s3".into());
+        });
+        assert_eq!(late.status, 401);
 
         let event = server.env.now();
         server.env.advance(Duration::from_mins(10));
         let later = site.signed_in(server, "ada@corp.example", "s5");
         site.accepted_at(server, "e3", "session-revoked", &user, event);
         assert_eq!(later.get("/api/me").status, 200, "the session began after the event");
+        assert_eq!(site.received(server, "e3")["reason"], "SESSIONS_BEGAN_LATER");
         site.accepted(server, "e4", "session-revoked", &user);
         assert_eq!(later.get("/api/me").status, 401);
     });
@@ -188,6 +196,15 @@ fn events_disable_users_but_neither_the_last_administrator_nor_break_glass_accou
         server.env.advance(Duration::from_mins(2));
         site.accepted(server, "e4", "account-disabled", &site.user("root@corp.example"));
         assert_eq!(site.received(server, "e4")["reason"], "LAST_ADMINISTRATOR");
+        // Another administrator, who has been invited and cannot sign in yet.
+        server.write(&site.oidc.tenant.id, async move |ctx, tx| {
+            let email = "invited@else.example".parse().unwrap();
+            let new = NewPerson { email, role: Role::Admin, display_name: None };
+            Ok(directory::create_person(ctx, tx, new).await.unwrap().id)
+        });
+        server.env.advance(Duration::from_mins(2));
+        site.accepted(server, "e5", "account-disabled", &site.user("root@corp.example"));
+        assert_eq!(site.received(server, "e5")["reason"], "LAST_ADMINISTRATOR");
         assert_eq!(site.signed_in(server, "root@corp.example", "s3").get("/api/me").status, 200);
     });
 }
@@ -245,6 +262,11 @@ fn events_without_a_consequence_are_recorded() {
         site.accepted(server, "paused", "stream-updated", &stream);
         let shown = site.oidc.admin.get(&site.settings()).json();
         assert_eq!(shown["stream"], json!({ "status": "paused", "reason": "Maintenance" }));
+        let mut earlier =
+            site.claims("earlier", "stream-updated", &stream, server.env.now().plus_millis(-5_000));
+        earlier["events"] = json!({ super::transmitter::uri("stream-updated"): { "status": "enabled" } });
+        assert_eq!(site.post(server, &site.token(&earlier)).status, 202);
+        assert_eq!(site.oidc.admin.get(&site.settings()).json()["stream"]["status"], "paused");
         assert_eq!(shown.get("verifiedAt"), None);
         site.accepted(server, "verified", "verification", &stream);
         assert!(site.oidc.admin.get(&site.settings()).json()["verifiedAt"].is_string());

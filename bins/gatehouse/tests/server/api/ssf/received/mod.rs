@@ -1,6 +1,7 @@
 //! Events of transmitters: what they do, and what is refused.
 
 mod consequences;
+mod killed;
 mod management;
 mod order;
 mod refused;

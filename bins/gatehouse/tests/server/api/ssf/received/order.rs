@@ -6,7 +6,7 @@ use directory::Role;
 use kernel::Env;
 use serde_json::json;
 
-use super::Site;
+use super::{Site, transmitter::uri};
 use crate::support::on_both;
 
 #[test]
@@ -35,6 +35,36 @@ fn older_event_does_not_undo_a_later_one() {
         server.env.advance(Duration::from_mins(1));
         site.accepted(server, "again", "account-disabled", &user);
         assert_eq!(site.received(server, "again")["outcome"], "USER_DISABLED");
+    });
+}
+
+#[test]
+fn only_an_event_that_restores_a_state_stops_older_ones() {
+    on_both(|server| {
+        let consequences = json!({ "accountDisabled": "DISABLE_USER", "riskLevelChange": "END_SESSIONS" });
+        let site = Site::new(server, &consequences);
+        server.person(&site.oidc.tenant, "ada@corp.example", Role::Member);
+        let user = site.user("ada@corp.example");
+        let early = server.env.now();
+        server.env.advance(Duration::from_secs(30));
+        // The risk of the user's device fell, the user's own is high.
+        let mut fell = site.claims("fell", "risk-level-change", &user, server.env.now());
+        fell["events"] =
+            json!({ uri("risk-level-change"): { "principal": "DEVICE", "current_level": "LOW" } });
+        assert_eq!(site.post(server, &site.token(&fell)).status, 202);
+        let ada = site.signed_in(server, "ada@corp.example", "s1");
+        site.accepted_at(server, "high", "risk-level-change", &user, early);
+        assert_eq!(site.received(server, "high")["outcome"], "SESSIONS_ENDED");
+        assert_eq!(ada.get("/api/me").status, 401);
+        fell["jti"] = json!("fell too");
+        fell["events"] = json!({ uri("risk-level-change"): { "principal": "USER", "current_level": "LOW" } });
+        assert_eq!(site.post(server, &site.token(&fell)).status, 202);
+        site.accepted_at(server, "high before", "risk-level-change", &user, early);
+        assert_eq!(site.received(server, "high before")["reason"], "SUPERSEDED");
+        // The deletion is only recorded, and is no reason to leave the account enabled.
+        site.accepted(server, "purged", "account-purged", &user);
+        site.accepted_at(server, "disabled", "account-disabled", &user, early);
+        assert_eq!(site.received(server, "disabled")["outcome"], "USER_DISABLED");
     });
 }
 

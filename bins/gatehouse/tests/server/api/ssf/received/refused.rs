@@ -79,6 +79,7 @@ fn hostile_tokens_have_no_effect() {
         assert_eq!(server.anonymous().send("POST", &unknown, kind, &token).status, 404);
         let json = server.anonymous().send("POST", &format!("/api/{path}"), Some("application/json"), &token);
         assert_eq!(json.status, 415, "{}", json.text);
+        assert_eq!(site.post(server, &"x".repeat(64 * 1024 + 1)).status, 413);
         assert_eq!(site.change(server, &json!({ "enabled": false })).status, 200);
         refused(post(&token), "access_denied", "TRANSMITTER_NOT_ALLOWED");
         assert_eq!(site.change(server, &json!({ "enabled": true })).status, 200);
@@ -142,9 +143,10 @@ fn keys_are_read_again_for_unknown_keys_and_once_a_day() {
         site.oidc.provider.respond("/keys", Responds::json(&keys));
         assert_eq!(
             (with_new_key("k2"), reads()),
-            (400, before + 1),
+            (503, before + 1),
             "the keys were read within the last minute"
         );
+        assert_eq!(site.refusals(server)[0]["reason"], "KEY_UNKNOWN");
         server.env.advance(Duration::from_secs(61));
         assert_eq!((with_new_key("k3"), reads()), (202, before + 2));
         assert_eq!((with_new_key("k4"), reads()), (202, before + 2));
@@ -155,6 +157,10 @@ fn keys_are_read_again_for_unknown_keys_and_once_a_day() {
         site.oidc.provider.respond("/keys", Responds::json(&json!({ "keys": [] })));
         server.env.advance(Duration::from_hours(25));
         assert_eq!((with_new_key("k5"), reads()), (202, before + 3), "a key set without keys cannot be used");
+        let header = json!({ "alg": "RS256", "kid": "newest", "typ": "secevent+jwt" });
+        let claims = site.claims("k7", "verification", &subject, server.env.now());
+        let newest = site.post(server, &site.sign(Signer::Foreign, &header, &claims));
+        assert_eq!((newest.status, newest.header("retry-after")), (503, "1"), "its key may be a new one");
         // The session of the first administrator has expired.
         let (_, admin) = server.signed_in(&site.oidc.tenant, "late@acme.example", Role::Admin);
         let shown = admin.get(&site.settings()).json();

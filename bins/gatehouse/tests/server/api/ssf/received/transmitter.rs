@@ -171,12 +171,16 @@ pub(crate) fn add(server: &Server, admin: &Browser, body: &Value) -> Answer {
 
 /// Posts a token to a transmitter's endpoint with this header.
 pub(crate) fn post_as(server: &Server, transmitter: &Value, header: Option<&str>, token: &str) -> Answer {
-    let url = transmitter["endpointUrl"].as_str().unwrap();
-    let path = url.find("/api/").map_or(url, |start| &url[start..]);
     let caller = server.anonymous();
     let caller = match header {
         Some(header) => caller.with("Authorization", header),
         None => caller,
     };
-    caller.send("POST", path, Some("application/secevent+jwt"), token)
+    caller.send("POST", endpoint(transmitter), Some("application/secevent+jwt"), token)
+}
+
+/// Returns the path that a transmitter posts to.
+pub(crate) fn endpoint(transmitter: &Value) -> &str {
+    let url = transmitter["endpointUrl"].as_str().unwrap();
+    url.find("/api/").map_or(url, |start| &url[start..])
 }
