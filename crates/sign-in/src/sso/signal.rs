@@ -187,7 +187,7 @@ async fn act<S: SignalStorage>(
     }
 }
 
-/// Returns the user whom a signal names, or the users of the session that it names, in the order in which they are locked.
+/// Returns the user that a signal names, or the users of the session that it names, in the order in which they are locked.
 async fn find_users<S: SignalStorage>(store: &mut S, scope: &Scope<'_>) -> Result<Vec<UserId>, Error> {
     let signal = scope.signal;
     if let (true, Some(session)) = (signal.names.is_empty(), scope.session) {
