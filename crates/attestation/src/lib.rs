@@ -20,7 +20,7 @@
 //! certificates that can prove a model, from the FIDO Alliance's [metadata](mds) or from files. [`WatchedTrustAnchors`]
 //! reloads them when the files change.
 //!
-//! `examples/embed.rs` is a program that decides with this crate. The crate does not depend on HTTP or databases.
+//! `examples/embed_attestation.rs` is a program that decides with this crate. The crate does not depend on HTTP or databases.
 
 mod aaguid;
 mod catalog;

@@ -18,7 +18,7 @@
 //! # Ok::<(), netpolicy::ParseCidrError>(())
 //! ```
 //!
-//! `examples/embed.rs` is a program that restricts access with this crate. The crate does not depend on HTTP or
+//! `examples/embed_netpolicy.rs` is a program that restricts access with this crate. The crate does not depend on HTTP or
 //! databases.
 
 mod change;

@@ -9,7 +9,7 @@
 //! Only the signing certificates pinned when the provider was set up are trusted. Nothing else in a response is,
 //! including its `KeyInfo`. No check can be turned off.
 //!
-//! `examples/embed.rs` is a complete service with axum and in-memory storage.
+//! `examples/embed_saml_sp.rs` is a complete service with axum and in-memory storage.
 
 mod binding;
 mod certificate;

@@ -16,7 +16,7 @@
 //! assert!(stepup::find(&stepup::PURPOSES, "PAYROLL_SEAL").is_some());
 //! ```
 //!
-//! `examples/embed.rs` shows the whole flow in a program without a web framework, `examples/payroll.rs` a web service
+//! `examples/embed_stepup.rs` shows the whole flow in a program without a web framework, `examples/payroll.rs` a web service
 //! that protects `PAYROLL_SEAL`, and `examples/remote.rs` a process that asks Gatehouse over HTTP.
 
 #[cfg(feature = "conformance")]

@@ -8,7 +8,7 @@
 //! [`client::Client`] that connects only to public addresses. While waiting for a receiver, it holds only a lease. It
 //! records outcomes in batches, and a slow receiver delays no other subscription, not even of the same tenant.
 //!
-//! `examples/embed.rs` sends to itself with an in-memory queue ([`MemoryQueue`]).
+//! `examples/embed_webhooks.rs` sends to itself with an in-memory queue ([`MemoryQueue`]).
 
 #[cfg(feature = "deliver")]
 mod asymmetric;

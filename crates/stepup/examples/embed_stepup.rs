@@ -1,6 +1,6 @@
 //! A program that ships a release only after a step-up, with its own purposes, storage and ceremony. No web server.
 //!
-//! `cargo run -p stepup --example embed`
+//! `cargo run -p stepup --example embed_stepup`
 
 use std::{net::IpAddr, sync::Arc};
 

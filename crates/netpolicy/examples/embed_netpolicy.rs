@@ -1,7 +1,7 @@
 //! A program that only accepts requests from the office, and refuses changes that would lock everybody out. No web
 //! server or database.
 //!
-//! `cargo run -p netpolicy --example embed`
+//! `cargo run -p netpolicy --example embed_netpolicy`
 
 use std::{net::IpAddr, sync::Arc};
 

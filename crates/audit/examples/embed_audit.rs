@@ -1,7 +1,7 @@
 //! An audit log inside your own service, with your own event codes: typed payloads, and entries that are searched,
 //! sealed and proved. One entry is then tampered with and detected. Needs neither a database nor a web server.
 //!
-//! `cargo run -p audit --example embed`
+//! `cargo run -p audit --example embed_audit`
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! Handles SCIM provisioning inside your own service, given a store, a context and the client's JSON.
 //!
-//! `cargo run -p scim-core --example embed`
+//! `cargo run -p scim-core --example embed_scim_core`
 
 use std::sync::Arc;
 
