@@ -3,6 +3,7 @@
 use std::{
     path::{Path, PathBuf},
     process::{Command, Stdio},
+    sync::atomic::{AtomicBool, Ordering},
 };
 
 /// The error is a sentence for the user.
@@ -18,6 +19,15 @@ pub fn peers() -> PathBuf {
     root().join("bins/gatehouse/tests/peers")
 }
 
+/// See [`check_lints`].
+static CHECKS_LINTS: AtomicBool = AtomicBool::new(false);
+
+/// Makes every later [`cargo`] compile the workspace with the compiler of clippy, which fails on warnings of both. `cargo clippy`
+/// would type-check everything once more.
+pub fn check_lints() {
+    CHECKS_LINTS.store(true, Ordering::Relaxed);
+}
+
 /// Returns the `cargo` that runs this program.
 pub fn cargo() -> Command {
     let mut command = Command::new(env!("CARGO"));
@@ -26,6 +36,11 @@ pub fn cargo() -> Command {
     let ours = |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
     for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(ours)) {
         command.env_remove(name);
+    }
+    if CHECKS_LINTS.load(Ordering::Relaxed) {
+        command.env("RUSTC_WORKSPACE_WRAPPER", "clippy-driver");
+        // The arguments of the driver, each followed by this word, as `cargo clippy -- -Dwarnings` sets them.
+        command.env("CLIPPY_ARGS", "-Dwarnings__CLIPPY_HACKERY__");
     }
     command
 }

@@ -1,6 +1,7 @@
 //! `cargo xtask test`: runs everything that CI checks and prints the duration of each stage.
 
 use std::{
+    path::PathBuf,
     process::Command,
     time::{Duration, Instant},
 };
@@ -11,7 +12,7 @@ use xtask::{
     system,
 };
 
-use crate::{browser, outside, programs, prose};
+use crate::{browser, outside, prose};
 
 pub(crate) fn run() -> Result<()> {
     let mut stages = Stages::default();
@@ -35,16 +36,10 @@ fn all(stages: &mut Stages) -> Result<()> {
         system::install(&system::TEST)
     })?;
     stages.run("format", || sh::run(cargo().args(["fmt", "--all", "--check"])))?;
-    stages.run("clippy", || {
-        sh::run(
-            cargo()
-                .args(["clippy", "--locked", "--workspace", "--all-targets"])
-                .args(OTLP)
-                .args(["--", "-D", "warnings"]),
-        )
-    })?;
-    stages.run("build tests", || {
-        sh::run(cargo().args(["test", "--locked", "--workspace", "--no-run"]).args(OTLP))
+    // One pass of the compiler checks the lints and builds everything. Later stages use what it has built.
+    sh::check_lints();
+    stages.run("clippy, build tests", || {
+        sh::run(cargo().args(["build", "--locked", "--workspace", "--all-targets"]).args(OTLP))
     })?;
     let cluster = stages.run("start PostgreSQL", || Cluster::start(Durability::None))?;
     let url = cluster.url();
@@ -66,10 +61,15 @@ fn all(stages: &mut Stages) -> Result<()> {
         sh::run(test().args(["--test", "compile_fail"]).env("CARGO_TEST_ARGUMENTS", built))
     })?;
     stages.run("examples", examples)?;
-    stages.run("faults", || sh::run(&mut programs::command("chaos", &["short"])?))?;
+    stages.run("faults", || sh::run(Command::new(built("chaos")).arg("short")))?;
     stages.run("outside tools", || outside::run(&url))?;
     stages.run("prose", prose::run)?;
     stages.run("browser", || browser::run(None))
+}
+
+/// Returns the path of a program that the first stage has built.
+fn built(name: &str) -> PathBuf {
+    sh::root().join("target/debug").join(name)
 }
 
 /// Runs every `examples/*.rs` of the domain crates to completion.
@@ -79,11 +79,7 @@ fn examples() -> Result<()> {
         let Ok(files) = std::fs::read_dir(package.path().join("examples")) else { continue };
         for file in files.flatten() {
             let path = file.path();
-            let (Some(name), Some(package)) =
-                (path.file_stem(), package.path().file_name().map(ToOwned::to_owned))
-            else {
-                continue;
-            };
+            let Some(name) = path.file_stem() else { continue };
             // Skip benchmarks and servers. Tests run the servers.
             if [
                 "floor",
@@ -100,9 +96,7 @@ fn examples() -> Result<()> {
             {
                 continue;
             }
-            let mut command: Command = cargo();
-            command.args(["run", "--locked", "--quiet", "--package"]).arg(package).arg("--example").arg(name);
-            sh::run(&mut command)?;
+            sh::run(&mut Command::new(built("examples").join(name)))?;
         }
     }
     Ok(())
@@ -117,7 +111,9 @@ impl Stages {
         println!("== {name}");
         let start = Instant::now();
         let done = stage();
-        self.0.push((name, start.elapsed(), done.is_ok()));
+        let time = start.elapsed();
+        println!("== {name}: {:.1} minutes", time.as_secs_f64() / 60.0);
+        self.0.push((name, time, done.is_ok()));
         done.map_err(|error| format!("{name}: {error}"))
     }
 
