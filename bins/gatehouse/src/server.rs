@@ -27,7 +27,7 @@ use crate::{
         saml::{Saml, SamlWorker},
         settings::{AuditLogs, TILE},
         site::Site,
-        ssf::ReceivedRate,
+        ssf::received_rate,
     },
     area_metrics, counters,
     workers::{
@@ -310,8 +310,8 @@ fn site(
         saml: Saml::new(settings.return_origins.clone()),
         pipeline: web::Data::new(pipeline(settings, base_url, keys, watched, limit, documents)?),
         documents,
+        signals: received_rate(),
         // Half of two processors.
-        signals: ReceivedRate::new(),
         signing: Arc::new(Semaphore::new(1)),
     })
 }

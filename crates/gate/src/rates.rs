@@ -5,14 +5,10 @@
 use std::{num::NonZeroU32, time::Duration};
 
 use directory::Tier;
-use governor::{
-    DefaultKeyedRateLimiter, Quota, RateLimiter,
-    clock::{Clock, DefaultClock},
-};
 use kernel::{StoreResult, TenantId};
 use moka::sync::Cache;
 
-use super::errors::Problem;
+use super::{errors::Problem, rate_limit::RateLimit};
 
 /// How long a tier is cached.
 const TIER_KEPT: Duration = Duration::from_mins(1);
@@ -22,17 +18,15 @@ const TENANTS: u64 = 100_000;
 /// The token buckets of all tenants.
 pub(crate) struct ScimRates {
     tiers: Cache<TenantId, Tier>,
-    free: DefaultKeyedRateLimiter<TenantId>,
-    standard: DefaultKeyedRateLimiter<TenantId>,
-    enterprise: DefaultKeyedRateLimiter<TenantId>,
+    free: RateLimit<TenantId>,
+    standard: RateLimit<TenantId>,
+    enterprise: RateLimit<TenantId>,
 }
 
 impl ScimRates {
     /// Allows this many requests per second for each tier, and bursts of twice as many.
     pub(crate) fn new(rates: [NonZeroU32; 3]) -> Self {
-        let limiter = |rate: NonZeroU32| {
-            RateLimiter::keyed(Quota::per_second(rate).allow_burst(rate.saturating_add(rate.get())))
-        };
+        let limiter = |rate: NonZeroU32| RateLimit::new(rate, rate.saturating_add(rate.get()));
         let [free, standard, enterprise] = rates.map(limiter);
         let tiers = Cache::builder().max_capacity(TENANTS).time_to_live(TIER_KEPT).build();
         Self { tiers, free, standard, enterprise }
@@ -48,12 +42,6 @@ impl ScimRates {
         }
         let tier = find().await?;
         self.tiers.insert(tenant.clone(), tier);
-        // Full buckets need not be kept.
-        for limiter in [&self.free, &self.standard, &self.enterprise] {
-            if limiter.len() as u64 > TENANTS {
-                limiter.retain_recent();
-            }
-        }
         Ok(tier)
     }
 
@@ -68,9 +56,6 @@ impl ScimRates {
             Tier::Standard => &self.standard,
             Tier::Enterprise => &self.enterprise,
         };
-        limiter.check_key(tenant).map_err(|until| {
-            let wait = until.wait_time_from(DefaultClock::default().now());
-            Problem::rate_limited(wait.as_secs() + 1)
-        })
+        limiter.count(tenant).map_err(Problem::rate_limited)
     }
 }

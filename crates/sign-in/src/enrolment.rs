@@ -159,10 +159,16 @@ pub async fn finishing<S: Storage>(
     let mut others = store.factors(&enrolling.session.user).await?;
     others.retain(|other| other.is_verified() && other.id != factor.id);
     check_room(&others)?;
+    let has_grace = enrolling.session.has_grace(GraceAct::Enrol, ctx.now);
+    let accepts = |other: &Factor| enrolling.account.policy.mfa.accepts(other.kind());
+    if enrolling.owes() && !has_grace && others.iter().any(accepts) {
+        // The session was complete when the enrolment began. Now an existing factor has to be proved first.
+        return Err(Error::MfaRequired);
+    }
     let needs_step_up = match leave {
         EnrolmentGround::Proved | EnrolmentGround::Offered => false,
         EnrolmentGround::First if others.is_empty() => false,
-        _ if enrolling.session.has_grace(GraceAct::Enrol, ctx.now) => {
+        _ if has_grace => {
             enrolling.session.consume(GraceAct::Enrol);
             false
         }

@@ -56,13 +56,14 @@ pub trait ProviderSessionStore: Send {
         since: Timestamp,
         at: Timestamp,
     ) -> StoreResult<Vec<(SessionId, UserId)>>;
-    /// Remembers until `until` that the provider has ended its session with this hash.
+    /// Remembers until `until` that the provider has ended its session with this hash. Waits for units of work in progress that
+    /// have called [`Self::has_ended`] for it.
     async fn remember_ended(
         &mut self,
         provider: &ProviderId,
         session: &[u8; 32],
         until: Timestamp,
     ) -> StoreResult<()>;
-    /// Returns whether [`Self::remember_ended`] was called for the session.
+    /// Returns whether [`Self::remember_ended`] was called for the session, also by a unit of work in progress.
     async fn has_ended(&mut self, provider: &ProviderId, session: &[u8; 32]) -> StoreResult<bool>;
 }

@@ -16,7 +16,7 @@ use sign_in::{
     check_policy,
     conformance::{NoTrustAnchors, PlainKeys},
     continue_session,
-    enrolment::{Enrolling, EnrolmentGround, has_grace_to_remove},
+    enrolment::{self, Enrolling, EnrolmentGround, has_grace_to_remove},
     lock_account,
     own_password::{self, CurrentPassword, PasswordReplacement, needs_step_up},
     passkey_enrolment::{self, RegistrationAnswer},
@@ -112,6 +112,26 @@ async fn session_that_owes_a_factor_by_now_does_not_continue_without_it() {
     assert!(matches!(continued.into_parts().0, Outcome::FactorOwed { .. }));
     let after = SessionStore::session(&mut desk.store, &before.id).await.unwrap().unwrap();
     assert_eq!(after.standing, Standing::Owing);
+}
+
+#[tokio::test]
+async fn enrolment_does_not_complete_a_session_that_owes_a_factor_since_it_began() {
+    let mut desk = Desk::new().await;
+    let app = desk.app().await;
+    let code = desk.code(&app);
+    let proved = desk.verify(&app, &code).await.unwrap().unwrap();
+    app_enrolment::confirm(&desk.ctx, &mut desk.store, proved).await.unwrap();
+    let another = desk.app().await.factor;
+    for (standing, is_accepted) in [(Standing::Full, true), (Standing::Owing, false)] {
+        let mut enrolling = desk.enrolling().await;
+        enrolling.session.standing = standing;
+        let (ctx, ground) = (&desk.ctx, EnrolmentGround::Proved);
+        let finishing = enrolment::finishing(ctx, &mut desk.store, enrolling, &another, ground).await;
+        match finishing {
+            Ok(finishing) => assert!(is_accepted && !finishing.needs_step_up),
+            Err(error) => assert!(!is_accepted && matches!(error, Error::MfaRequired), "{error}"),
+        }
+    }
 }
 
 #[tokio::test]

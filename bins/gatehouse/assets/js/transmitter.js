@@ -119,8 +119,8 @@ onAct("token", async () => {
     act,
     async () => {
       const { authorization, ...now } = await ask("POST", `${own}/replace-token`);
-      show(now);
       header.checked = now.requiresAuthorization;
+      show(now);
       made = authorization;
     },
     () => showToken(made),

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use actix_web::web;
-use gate::pipeline::Pipeline;
+use gate::{pipeline::Pipeline, rate_limit::RateLimit};
 use log_streams::Sending;
 use sign_in::Verifiers;
+use signals::TransmitterId;
 use tokio::sync::Semaphore;
 use webhooks::client::Client;
 
-use super::{auth::Auth, documents::Documents, saml::Saml, settings::AuditLogs, ssf::ReceivedRate};
+use super::{auth::Auth, documents::Documents, saml::Saml, settings::AuditLogs};
 use crate::workers::deliveries::Webhooks;
 use crate::{mail::Mail, trust_anchors::TrustAnchors};
 
@@ -30,8 +31,8 @@ pub(crate) struct Site {
     pub(crate) makers: Arc<TrustAnchors>,
     pub(crate) dns: saml_sp::DnsTxt,
     pub(crate) documents: &'static Documents,
-    /// Limits received signals.
-    pub(crate) signals: ReceivedRate,
+    /// Limits received signals of a transmitter.
+    pub(crate) signals: RateLimit<TransmitterId>,
     /// Turns of signing polled signals.
     pub(crate) signing: Arc<Semaphore>,
 }

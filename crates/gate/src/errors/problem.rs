@@ -281,6 +281,12 @@ impl Problem {
         Self::new(Code::Unavailable, message).with(header::RETRY_AFTER, RETRY_AFTER)
     }
 
+    /// 503 for something that works again later, with a reason that has no final full stop.
+    pub fn unavailable_for(reason: &str, seconds: u64) -> Self {
+        let message = format!("{reason}. Try again in {seconds} s.");
+        Self::new(Code::Unavailable, message).with(header::RETRY_AFTER, HeaderValue::from(seconds))
+    }
+
     /// 503 for a search that was stopped.
     pub(super) fn search_too_long(limit: Duration) -> Self {
         let message = format!(

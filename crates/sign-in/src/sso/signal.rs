@@ -149,16 +149,17 @@ pub async fn enforce<S: SignalStorage>(
     passkeys_work: bool,
 ) -> Result<Audited<SignalEffect>, Error> {
     let scope = Scope::of(signal);
-    if let (Some(session), true) = (&scope.session, signal.demand >= SignalDemand::EndSessions) {
-        // For a sign-in through this session that has not started ours yet.
-        let until = ctx.now.plus_millis(REMEMBERED_MILLIS);
-        store.remember_ended(&signal.connection, session, until).await?;
+    if signal.demand >= SignalDemand::EndSessions {
+        remember_ended(ctx, store, &scope).await?;
+    }
+    // Locked before the search for sessions, because a sign-in of the user may start one, and before anything else is.
+    let mut people = Vec::new();
+    for user in find_users(store, &scope).await? {
+        people.extend(store.person(&user).await?);
     }
     let (mut effect, mut events) = (None, Vec::new());
-    for user in find_users(store, &scope).await? {
-        // Locked before the search for sessions, because a sign-in of the user may start one.
-        let Some(person) = store.person(&user).await? else { continue };
-        let (one, of_one) = act(ctx, store, &scope, &person, passkeys_work).await?.into_parts();
+    for person in &people {
+        let (one, of_one) = act(ctx, store, &scope, person, passkeys_work).await?.into_parts();
         events.extend(of_one);
         effect = Some(match effect {
             None => one,
@@ -167,6 +168,15 @@ pub async fn enforce<S: SignalStorage>(
     }
     let effect = effect.unwrap_or_else(|| SignalEffect::nothing(None, Some("SUBJECT_UNKNOWN")));
     Ok(Audited::of_changes(effect, events))
+}
+
+/// Remembers the provider's session, for a sign-in through it that has not started ours yet.
+async fn remember_ended<S: SignalStorage>(ctx: &Ctx, store: &mut S, scope: &Scope<'_>) -> Result<(), Error> {
+    if let Some(session) = &scope.session {
+        let until = ctx.now.plus_millis(REMEMBERED_MILLIS);
+        store.remember_ended(&scope.signal.connection, session, until).await?;
+    }
+    Ok(())
 }
 
 async fn act<S: SignalStorage>(
@@ -312,6 +322,7 @@ async fn require_step_up<S: SignalStorage>(
 ) -> Result<Audited<SignalEffect>, Error> {
     let has_factor = store.factors(user).await?.iter().any(credentials::Factor::is_verified);
     if !has_factor {
+        remember_ended(ctx, store, scope).await?;
         return end_sessions(ctx, store, scope, user, Some("NO_SECOND_FACTOR")).await;
     }
     store.revoke_grants(user, ctx.now).await?;

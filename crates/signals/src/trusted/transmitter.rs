@@ -125,9 +125,9 @@ impl KeysRead {
         now >= self.read_at.plus_millis(KEYS_FRESH_MILLIS)
     }
 
-    /// Whether reading the keys was tried a moment ago.
-    pub fn were_tried(&self, now: Timestamp) -> bool {
-        now < self.tried_at.plus_millis(KEYS_EARLY_MILLIS)
+    /// Returns when the keys may be read again before they are old.
+    pub fn next_read(&self) -> Timestamp {
+        self.tried_at.plus_millis(KEYS_EARLY_MILLIS)
     }
 }
 

@@ -4,7 +4,11 @@ use std::collections::BTreeSet;
 
 use async_trait::async_trait;
 use audit::Unaudited;
-use diesel::prelude::*;
+use diesel::{
+    dsl::{select, sql, sql_query},
+    prelude::*,
+    sql_types::{BigInt, Bool},
+};
 use diesel_async::RunQueryDsl;
 use kernel::{StoreError, StoreResult, Timestamp, UserId};
 use ring::digest::{SHA256, digest};
@@ -16,6 +20,7 @@ use super::revoked;
 use crate::{
     Tx,
     db::{change, change_unaudited, read},
+    dialect::Dialect,
     error::corrupt,
     prepared::Prepared,
     schema::{provider_sessions as rows, saml_assertions as remembered},
@@ -62,6 +67,14 @@ fn user(id: &str) -> StoreResult<UserId> {
 /// Returns the stored hash of an ended session.
 fn ended_hash(session: &[u8; 32]) -> Vec<u8> {
     digest(&SHA256, &[ENDED, session].concat()).as_ref().to_vec()
+}
+
+impl Tx {
+    /// Returns the key of the advisory lock of a session at a provider.
+    fn lock_of(&self, provider: &ProviderId, session: &[u8; 32]) -> i64 {
+        let name = [self.tenant.as_str().as_bytes(), provider.as_str().as_bytes(), ENDED, session].concat();
+        digest(&SHA256, &name).as_ref().iter().take(8).fold(0, |key, byte| (key << 8) | i64::from(*byte))
+    }
 }
 
 #[async_trait]
@@ -135,6 +148,13 @@ impl ProviderSessionStore for Tx {
         session: &[u8; 32],
         until: Timestamp,
     ) -> StoreResult<()> {
+        if self.db.dialect() == Dialect::Postgres {
+            // Waits for sign-ins through the session, so that a search for its sessions finds them. SQLite runs one unit of
+            // work that writes at a time.
+            let lock = sql_query("SELECT pg_advisory_xact_lock($1)");
+            let lock = lock.bind::<BigInt, _>(self.lock_of(provider, session));
+            read!(self, c => lock.execute(c).await)?;
+        }
         let row = (
             remembered::tenant_id.eq(self.tenant.as_str()),
             remembered::provider_id.eq(provider.as_str()),
@@ -147,6 +167,15 @@ impl ProviderSessionStore for Tx {
     }
 
     async fn has_ended(&mut self, provider: &ProviderId, session: &[u8; 32]) -> StoreResult<bool> {
+        if self.db.dialect() == Dialect::Postgres {
+            // Does not wait, because this unit of work has locked a user whom the one that ends the session may lock next.
+            let lock = sql::<Bool>("pg_try_advisory_xact_lock_shared(");
+            let lock = select(lock.bind::<BigInt, _>(self.lock_of(provider, session)).sql(")"));
+            let is_locked: bool = read!(self, c => lock.get_result(c).await)?;
+            if !is_locked {
+                return Ok(true);
+            }
+        }
         let key = (self.tenant.as_str(), provider.as_str(), ended_hash(session));
         let query = remembered::table.find(key).select(remembered::provider_id);
         let found: Option<String> = read!(self, c => query.first(c).await.optional())?;

@@ -1,12 +1,15 @@
 //! Sessions that were started through sessions of identity providers.
 
+use std::{sync::Arc, time::Duration};
+
 use ::saml_sp::ProviderId;
 use kernel::{Ctx, Id, StoreResult, UserId};
 use sessions::{Method, NewSession, Session, SessionStore, Standing};
 use sign_in::{EndedAtProvider, ProviderSession, ProviderSessionStore};
-use store::Tx;
+use store::{Tx, testing::Kind};
+use tokio::{sync::Notify, time::timeout};
 
-use crate::support::on_both;
+use crate::support::{on_both, world};
 
 const SUBJECT: [u8; 32] = [1; 32];
 const SESSION: [u8; 32] = [2; 32];
@@ -81,6 +84,80 @@ async fn sessions_are_found_and_revoked_by_their_session_at_the_provider() {
         world.change(&tenant, work).await.unwrap();
     })
     .await;
+}
+
+/// How long a unit of work stays open for another, which should wait for its end.
+const OPEN: Duration = Duration::from_millis(300);
+
+/// Two units of work on PostgreSQL that take turns. On SQLite one begins after the end of the other.
+#[derive(Clone, Default)]
+struct Turns {
+    first: Arc<Notify>,
+    second: Arc<Notify>,
+}
+
+impl Turns {
+    /// Lets the second one begin, and waits for it until [`OPEN`] is over.
+    async fn pass(&self) {
+        self.first.notify_one();
+        let _ = timeout(OPEN, self.second.notified()).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn end_of_a_session_at_the_provider_finds_the_sign_in_in_progress() {
+    let world = world(Kind::Postgres).await;
+    let (tenant, turns) = (world.ctx().tenant, Turns::default());
+    let provider = ProviderId::new(&*world.ctx().env, &tenant);
+    let (of, turn) = (provider.clone(), turns.clone());
+    let sign_in = async move |ctx: &Ctx, tx: &mut Tx| {
+        assert!(!tx.has_ended(&of, &SESSION).await?);
+        let user = UserId::new(&*ctx.env);
+        let session = open(ctx, tx, &user).await?;
+        tx.set_provider_session(&session.id, &at(&of, Some(SESSION))).await?;
+        turn.pass().await;
+        Ok(user)
+    };
+    let turn = turns.clone();
+    let end = async move |ctx: &Ctx, tx: &mut Tx| {
+        tx.remember_ended(&provider, &SESSION, ctx.now.plus_millis(1000)).await?;
+        let at_provider = EndedAtProvider::Session { session: SESSION, subject: None };
+        let users = tx.users_at_provider(&provider, &at_provider).await?;
+        turn.second.notify_one();
+        Ok(users)
+    };
+    let ending = async {
+        turns.first.notified().await;
+        world.change(&tenant, end).await
+    };
+    let (user, users) = tokio::join!(world.change(&tenant, sign_in), ending);
+    assert_eq!(users.unwrap(), [user.unwrap()]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sign_in_finds_the_end_of_its_session_at_the_provider_in_progress() {
+    let world = world(Kind::Postgres).await;
+    let (tenant, turns) = (world.ctx().tenant, Turns::default());
+    let provider = ProviderId::new(&*world.ctx().env, &tenant);
+    let (of, turn) = (provider.clone(), turns.clone());
+    let end = async move |ctx: &Ctx, tx: &mut Tx| {
+        tx.remember_ended(&of, &SESSION, ctx.now.plus_millis(1000)).await?;
+        turn.pass().await;
+        Ok(())
+    };
+    let turn = turns.clone();
+    let sign_in = async move |_: &Ctx, tx: &mut Tx| {
+        let found = (tx.has_ended(&provider, &SESSION).await?, tx.has_ended(&provider, &[4; 32]).await?);
+        turn.second.notify_one();
+        Ok(found)
+    };
+    let signing_in = async {
+        turns.first.notified().await;
+        world.change(&tenant, sign_in).await
+    };
+    let (done, found) = tokio::join!(world.change(&tenant, end), signing_in);
+    done.unwrap();
+    assert_eq!(found.unwrap(), (true, false));
 }
 
 #[tokio::test(flavor = "multi_thread")]

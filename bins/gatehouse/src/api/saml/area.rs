@@ -6,11 +6,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use gate::errors::Problem;
-use governor::{
-    DefaultKeyedRateLimiter, Quota, RateLimiter,
-    clock::{Clock, DefaultClock},
-};
+use gate::{errors::Problem, rate_limit::RateLimit};
 use kernel::TenantId;
 use tokio::sync::Semaphore;
 
@@ -21,7 +17,7 @@ pub(crate) struct Saml {
     /// Limits concurrent signing and verifying to the number of processors.
     turns: Arc<Semaphore>,
     /// Limits responses per client address, since each one costs CPU time to examine.
-    answers: DefaultKeyedRateLimiter<String>,
+    answers: RateLimit<String>,
     /// Sign-ins that wait for an OpenID provider, by tenant.
     exchanges: Arc<Mutex<HashMap<TenantId, usize>>>,
 }
@@ -50,17 +46,16 @@ impl Drop for WaitingExchange {
     }
 }
 
-/// SAML responses per second and client address, and the burst. An office may share one address.
-const ANSWERS: Quota =
-    Quota::per_second(NonZeroU32::new(20).unwrap()).allow_burst(NonZeroU32::new(400).unwrap());
-/// Tracked client addresses before idle ones are purged.
-const ORIGINS: usize = 10_000;
+/// SAML responses per second and client address. An office may share one address.
+const ANSWERS: NonZeroU32 = NonZeroU32::new(20).unwrap();
+/// The burst of them.
+const BURST: NonZeroU32 = NonZeroU32::new(400).unwrap();
 
 impl Saml {
     pub(crate) fn new(return_origins: Vec<String>) -> Self {
         saml_sp::warm_up();
         let processors = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
-        let answers = RateLimiter::keyed(ANSWERS);
+        let answers = RateLimit::new(ANSWERS, BURST);
         let (turns, exchanges) = (Arc::new(Semaphore::new(processors)), Arc::default());
         Self { return_origins, turns, answers, exchanges }
     }
@@ -82,12 +77,7 @@ impl Saml {
 
     /// Counts a response from this client address. Fails with 429 above the limit.
     pub(crate) fn admit(&self, origin: &str) -> Result<(), Problem> {
-        if self.answers.len() > ORIGINS {
-            self.answers.retain_recent();
-        }
-        self.answers.check_key(&origin.to_owned()).map_err(|until| {
-            Problem::too_many_attempts(until.wait_time_from(DefaultClock::default().now()).as_secs() + 1)
-        })
+        self.answers.count(&origin.to_owned()).map_err(Problem::too_many_attempts)
     }
 
     /// Returns the additional origins that a sign-in may return to.

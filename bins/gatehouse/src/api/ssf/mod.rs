@@ -16,7 +16,7 @@ use utoipa_actix_web::service_config::ServiceConfig;
 pub(crate) use self::{
     connection::connection_of,
     issuer::{configuration_url, issuer, receiving_url},
-    received::ReceivedRate,
+    received::received_rate,
 };
 
 pub(crate) fn routes(config: &mut ServiceConfig<'_>) {

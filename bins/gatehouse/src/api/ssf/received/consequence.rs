@@ -49,7 +49,7 @@ pub(super) async fn apply(sender: &Sender<'_>, event: ReceivedEvent) -> Result<&
         let mut transmitter = find_transmitter(tx, id).await?;
         if !transmitter.decides_as(&known) {
             // Changed in the meantime. The next attempt is decided by what applies then.
-            return Err(Problem::unavailable());
+            return Err(Problem::unavailable_for("The transmitter was changed meanwhile", 1));
         }
         if transmitter.state.note(&event, ctx.now) {
             tx.update_transmitter(&transmitter).await?;

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use audit::{Audited, Event, Unaudited, events::signals::SignalTransmitterUpdated};
 use gate::errors::Problem;
-use kernel::Ctx;
+use kernel::{Ctx, Timestamp};
 use oidc_rp::KeySet;
-use signals::{KeysRead, Reason, ReceivedEvent, Refusal, TransmitterStore as _};
+use signals::{KeysRead, ReceivedEvent, Refusal, TransmitterStore as _};
 use store::Tx;
 
 use super::sender::Sender;
@@ -21,9 +21,9 @@ pub(super) enum Verified {
     Event(Box<ReceivedEvent>),
     /// Refused.
     Refused(Refusal),
-    /// By a key that could not be fetched: the keys cannot be read now, or were read a moment ago. The transmitter may have
-    /// changed them since, so it has to send the token again.
-    Undecided(Refusal),
+    /// Not by a known key, and the keys cannot be read before this time. The transmitter may have changed them, so it has to send
+    /// the token again then.
+    Undecided(Refusal, Timestamp),
 }
 
 impl From<Result<ReceivedEvent, Refusal>> for Verified {
@@ -39,22 +39,18 @@ impl From<Result<ReceivedEvent, Refusal>> for Verified {
 /// signed, at most once a minute.
 pub(super) async fn verified(sender: &Sender<'_>, token: String) -> Result<Verified, Problem> {
     let (known, token) = (&sender.transmitter.keys, Arc::<str>::from(token));
-    let newer = if known.are_old(sender.visitor.env().now()) { read_again(sender).await? } else { None };
-    let is_new = newer.is_some();
-    let keys = newer.unwrap_or_else(|| known.keys.clone());
-    let outcome = verify(sender, &token, keys).await?;
-    if is_new || !outcome.as_ref().err().is_some_and(Refusal::may_be_new_key) {
-        return Ok(outcome.into());
-    }
-    if let Some(keys) = read_again(sender).await? {
+    if known.are_old(sender.visitor.env().now())
+        && let Reading::Keys(keys) = read_again(sender).await?
+    {
         return Ok(verify(sender, &token, keys).await?.into());
     }
-    Ok(match outcome {
-        Err(refusal) if matches!(refusal.reason, Reason::UnknownKey | Reason::AmbiguousKey) => {
-            Verified::Undecided(refusal)
-        }
-        outcome => outcome.into(),
-    })
+    match verify(sender, &token, known.keys.clone()).await? {
+        Err(refusal) if refusal.may_be_new_key() => match read_again(sender).await? {
+            Reading::Keys(keys) => Ok(verify(sender, &token, keys).await?.into()),
+            Reading::NotBefore(time) => Ok(Verified::Undecided(refusal, time)),
+        },
+        outcome => Ok(outcome.into()),
+    }
 }
 
 /// Verifies a token outside of the request threads.
@@ -69,26 +65,31 @@ async fn verify(
     sender.visitor.without_slot(sender.site.saml.compute(work)).await?
 }
 
-/// Whether to read the keys.
+/// The keys, if they could be read again.
+enum Reading {
+    Keys(KeySet),
+    /// They could not be read, or reading them was tried a moment ago. When it is tried again.
+    NotBefore(Timestamp),
+}
+
+/// Whether this request reads the keys.
 enum Turn {
-    /// This request reads them; others do not for a minute.
-    Mine,
-    /// Another request has read them.
-    Read(KeySet),
-    /// Reading them was tried a moment ago.
-    TooEarly,
+    /// Yes. Others do not before this time.
+    Mine(Timestamp),
+    /// No.
+    Not(Reading),
 }
 
 /// Reads the keys again, unless that was tried a moment ago.
-async fn read_again(sender: &Sender<'_>) -> Result<Option<KeySet>, Problem> {
-    if sender.transmitter.keys.were_tried(sender.visitor.env().now()) {
-        return Ok(None);
+async fn read_again(sender: &Sender<'_>) -> Result<Reading, Problem> {
+    let next = sender.transmitter.keys.next_read();
+    if sender.visitor.env().now() < next {
+        return Ok(Reading::NotBefore(next));
     }
-    match reserve(sender).await? {
-        Turn::Read(keys) => return Ok(Some(keys)),
-        Turn::TooEarly => return Ok(None),
-        Turn::Mine => {}
-    }
+    let next = match reserve(sender).await? {
+        Turn::Mine(next) => next,
+        Turn::Not(reading) => return Ok(reading),
+    };
     let (client, transmitter) = (&sender.site.webhooks.client, &sender.transmitter);
     let reading = ssf_client::read_keys(client, &transmitter.issuer, transmitter.jwks_uri.as_deref());
     let read = sender.visitor.without_slot(reading).await?;
@@ -96,11 +97,11 @@ async fn read_again(sender: &Sender<'_>) -> Result<Option<KeySet>, Problem> {
         let transmitter = transmitter.id.as_str();
         tracing::warn!(transmitter, problem, "the keys of a transmitter could not be read");
     }
-    let keys = read.as_ref().ok().cloned();
+    let reading = read.as_ref().map_or(Reading::NotBefore(next), |keys| Reading::Keys(keys.clone()));
     if let Err(problem) = store(sender, read).await {
         tracing::warn!(%problem, "the keys of a transmitter could not be stored");
     }
-    Ok(keys)
+    Ok(reading)
 }
 
 /// Of concurrent requests, one gets the turn.
@@ -109,13 +110,13 @@ async fn reserve(sender: &Sender<'_>) -> Result<Turn, Problem> {
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let mut transmitter = tx.transmitter(&id).await?.ok_or_else(Problem::not_found)?;
         let turn = if transmitter.keys.read_at > known {
-            Turn::Read(transmitter.keys.keys)
-        } else if transmitter.keys.were_tried(ctx.now) {
-            Turn::TooEarly
+            Turn::Not(Reading::Keys(transmitter.keys.keys))
+        } else if ctx.now < transmitter.keys.next_read() {
+            Turn::Not(Reading::NotBefore(transmitter.keys.next_read()))
         } else {
             transmitter.keys.tried_at = ctx.now;
             tx.note_keys_read(&id, &transmitter.keys).await?;
-            Turn::Mine
+            Turn::Mine(transmitter.keys.next_read())
         };
         Ok::<_, Problem>(Audited::without(turn, Unaudited::LookedAfter))
     };

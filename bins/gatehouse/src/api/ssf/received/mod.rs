@@ -2,18 +2,20 @@
 
 mod consequence;
 mod keys;
-mod rate;
 mod sender;
+
+use std::num::NonZeroU32;
 
 use actix_web::{HttpRequest, HttpResponse, http::header, post, web};
 use gate::{
     access::Visitor,
     body::SecurityEventToken,
     errors::{Code, Problem},
+    rate_limit::RateLimit,
 };
-use kernel::Secret;
+use kernel::{Secret, Timestamp};
 use serde::Serialize;
-use signals::Refusal;
+use signals::{Refusal, TransmitterId};
 use utoipa::ToSchema;
 
 use self::{
@@ -22,7 +24,15 @@ use self::{
 };
 use crate::{api::Site, area_metrics};
 
-pub(crate) use self::rate::ReceivedRate;
+/// Tokens per second and transmitter on each instance. Each costs a verification, a transaction and an audit entry.
+const TOKENS: NonZeroU32 = NonZeroU32::new(50).unwrap();
+/// The burst of them.
+const BURST: NonZeroU32 = NonZeroU32::new(1000).unwrap();
+
+/// Limits the tokens of a transmitter, so that a tenant does not slow down others.
+pub(crate) fn received_rate() -> RateLimit<TransmitterId> {
+    RateLimit::new(TOKENS, BURST)
+}
 
 /// Why a token was not accepted (RFC 8935, section 2.3).
 #[derive(Serialize, ToSchema)]
@@ -49,8 +59,8 @@ struct SignalTokenRefusal {
         (status = 202, description = "The event is recorded and has had its consequence."),
         (status = 400, description = "The token was not accepted.", body = SignalTokenRefusal),
         (status = 404, description = "Unknown transmitter."),
-        (status = 429, description = "Too many refused tokens from this address, or too many tokens for this tenant. Header Retry-After."),
-        (status = 503, description = "UNAVAILABLE: the key of the token is unknown, and the keys of the transmitter cannot be read now. Send the token again after the time in Retry-After."),
+        (status = 429, description = "Too many tokens of this transmitter, or from this address: refused ones, or any for a transmitter that needs no header. Header Retry-After."),
+        (status = 503, description = "UNAVAILABLE: none of the known keys has signed the token, and the keys of the transmitter cannot be read now; or an administrator is changing the transmitter; or the server is overloaded. Send the token again after the time in Retry-After."),
     )
 )]
 #[post("/api/ssf/{tenantId}/transmitters/{transmitterId}/events")]
@@ -65,16 +75,25 @@ pub(crate) async fn receive_ssf_event(
     if let Err(refusal) = sender.transmitter.authenticate(authorization(&request).as_ref()) {
         return refuse(&sender, &refusal);
     }
-    sender.site.signals.admit(&sender.tenant)?;
+    // Strangers can send tokens to a transmitter without a header, so those count for the transmitter once they are verified.
+    let is_authenticated = sender.transmitter.hash.is_some();
+    if is_authenticated {
+        count_token(&sender)?;
+    } else {
+        site.saml.admit(&visitor.origin())?;
+    }
     match verified(&sender, body.0).await? {
         Verified::Event(event) => {
+            if !is_authenticated {
+                count_token(&sender)?;
+            }
             area_metrics::signal_received(consequence::apply(&sender, *event).await?);
             Ok(HttpResponse::Accepted().insert_header((header::CACHE_CONTROL, "no-store")).finish())
         }
         Verified::Refused(refusal) => refuse(&sender, &refusal),
-        Verified::Undecided(refusal) => {
+        Verified::Undecided(refusal, until) => {
             count_refusal(&sender)?;
-            Err(sender.refused(Problem::unavailable(), &refusal))
+            Err(sender.refused(key_unknown(&sender, until), &refusal))
         }
     }
 }
@@ -84,6 +103,19 @@ fn authorization(request: &HttpRequest) -> Option<Secret<String>> {
     let mut sent = request.headers().get_all(header::AUTHORIZATION);
     let (Some(value), None) = (sent.next(), sent.next()) else { return None };
     value.to_str().ok().map(|text| Secret::new(text.to_owned()))
+}
+
+/// Counts a token of a transmitter. Fails with 429 above the limit.
+fn count_token(sender: &Sender<'_>) -> Result<(), Problem> {
+    let busy = |seconds| Problem::busy("This transmitter sends too many events", seconds);
+    sender.site.signals.count(&sender.transmitter.id).map_err(busy)
+}
+
+/// Refuses a token that none of the known keys has signed, until the keys can be read again.
+fn key_unknown(sender: &Sender<'_>, until: Timestamp) -> Problem {
+    let wait = until.unix_millis() - sender.visitor.env().now().unix_millis();
+    let seconds = u64::try_from(wait).unwrap_or_default().div_ceil(1000).max(1);
+    Problem::unavailable_for("The keys of this transmitter cannot be read now", seconds)
 }
 
 /// Counts a refused token of a client address. Fails with 429 above the limit.

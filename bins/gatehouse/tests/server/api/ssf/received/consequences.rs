@@ -155,6 +155,17 @@ fn events_ask_for_a_second_factor() {
             (&json!("SESSIONS_ENDED"), &json!("NO_SECOND_FACTOR")),
             "{entry}"
         );
+        // A sign-in that comes late, through a session at the provider that has ended for a user without a second factor.
+        let bob = site.signed_in(server, "bob@corp.example", "s3");
+        let session = json!({ "format": "opaque", "id": "s3" });
+        let user = site.user("bob@corp.example");
+        let subject = json!({ "format": "complex", "user": user, "session": session });
+        site.accepted(server, "e4", "risk-level-change", &subject);
+        assert_eq!(bob.get("/api/me").status, 401);
+        let late = site.oidc.sign_in_with(server, &server.browser(), "bob@corp.example", |claims| {
+            claims.insert("sid".into(), "s3".into());
+        });
+        assert_eq!(late.status, 401, "{}", late.text);
     });
 }
 

@@ -1,9 +1,10 @@
 //! Events that arrive while the server is killed.
 
 use std::{
+    io::ErrorKind,
     net::SocketAddr,
     sync::{
-        Condvar, Mutex,
+        Condvar, Mutex, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
     time::Duration,
@@ -24,23 +25,47 @@ const KILLS: usize = 5;
 /// Time limit for a start of the server.
 const START: Duration = Duration::from_mins(1);
 
-/// The address of the server, while it runs.
+/// Where the server is.
+#[derive(Clone, Copy, Default, PartialEq)]
+enum State {
+    #[default]
+    Down,
+    At(SocketAddr),
+    /// The test is over.
+    Over,
+}
+
 #[derive(Default)]
 struct Running {
-    address: Mutex<Option<SocketAddr>>,
+    state: Mutex<State>,
     changed: Condvar,
 }
 
 impl Running {
-    fn set(&self, address: Option<SocketAddr>) {
-        *self.address.lock().unwrap() = address;
+    fn set(&self, state: State) {
+        *self.state.lock().unwrap_or_else(PoisonError::into_inner) = state;
         self.changed.notify_all();
     }
 
-    fn get(&self) -> SocketAddr {
-        let guard = self.address.lock().unwrap();
-        let (guard, _) = self.changed.wait_timeout_while(guard, START, |address| address.is_none()).unwrap();
-        guard.expect("the server starts again")
+    /// Waits for the server. `None`: the test is over.
+    fn address(&self) -> Option<SocketAddr> {
+        let state = self.state.lock().unwrap();
+        let (state, _) =
+            self.changed.wait_timeout_while(state, START, |state| *state == State::Down).unwrap();
+        match *state {
+            State::Down => panic!("the server does not start again"),
+            State::At(address) => Some(address),
+            State::Over => None,
+        }
+    }
+}
+
+/// Stops the senders when the test is over, also if it fails.
+struct Over<'a>(&'a Running);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.set(State::Over);
     }
 }
 
@@ -49,7 +74,7 @@ struct Sender<'a> {
     transmitter: &'a Value,
     running: &'a Running,
     acknowledged: &'a AtomicUsize,
-    /// Requests that ended without a response.
+    /// Requests that the server had begun and ended without a response.
     broken: &'a AtomicUsize,
 }
 
@@ -57,16 +82,19 @@ impl Sender<'_> {
     fn send(&self, token: &str) {
         let header = self.transmitter["authorization"].as_str().unwrap();
         let path = endpoint(self.transmitter);
-        loop {
-            let caller = Caller::anonymous(self.running.get()).with("Authorization", header);
+        while let Some(address) = self.running.address() {
+            let caller = Caller::anonymous(address).with("Authorization", header);
             match caller.try_send("POST", path, Some("application/secevent+jwt"), token) {
                 Ok(answer) => {
                     assert_eq!(answer.status, 202, "{}", answer.text);
                     self.acknowledged.fetch_add(1, Ordering::SeqCst);
                     return;
                 }
-                Err(_) => self.broken.fetch_add(1, Ordering::SeqCst),
-            };
+                Err(ureq::Error::Io(error)) if error.kind() == ErrorKind::ConnectionRefused => {}
+                Err(_) => {
+                    self.broken.fetch_add(1, Ordering::SeqCst);
+                }
+            }
         }
     }
 }
@@ -98,6 +126,7 @@ fn killed_server_has_each_event_and_its_consequence_once() {
             broken: &broken,
         };
         std::thread::scope(|scope| {
+            let _over = Over(&running);
             for own in tokens.chunks(EVENTS / SENDERS) {
                 let sender = &sender;
                 scope.spawn(move || own.iter().for_each(|token| sender.send(token)));
@@ -105,13 +134,13 @@ fn killed_server_has_each_event_and_its_consequence_once() {
             let process = server.process();
             for round in 1..=KILLS {
                 let serving = process.serve();
-                running.set(Some(serving.address));
+                running.set(State::At(serving.address));
                 eventually(|| acknowledged.load(Ordering::SeqCst) >= round * EVENTS / (KILLS + 1));
+                running.set(State::Down);
                 serving.kill();
-                running.set(None);
             }
             let serving = process.serve();
-            running.set(Some(serving.address));
+            running.set(State::At(serving.address));
             eventually(|| acknowledged.load(Ordering::SeqCst) == EVENTS);
         });
         println!("{kind:?}: {} requests ended without a response", broken.load(Ordering::SeqCst));

@@ -2,6 +2,7 @@
 
 mod consequences;
 mod killed;
+mod limited;
 mod management;
 mod order;
 mod refused;
