@@ -41,6 +41,7 @@ fn all(stages: &mut Stages) -> Result<()> {
     stages.run("clippy, build tests", || {
         sh::run(cargo().args(["build", "--locked", "--workspace", "--all-targets"]).args(OTLP))
     })?;
+    stages.run("prose", prose::run)?;
     let cluster = stages.run("start PostgreSQL", || Cluster::start(Durability::None))?;
     let url = cluster.url();
     let test = || {
@@ -63,7 +64,6 @@ fn all(stages: &mut Stages) -> Result<()> {
     stages.run("examples", examples)?;
     stages.run("faults", || sh::run(Command::new(built("chaos")).arg("short")))?;
     stages.run("outside tools", || outside::run(&url))?;
-    stages.run("prose", prose::run)?;
     stages.run("browser", || browser::run(None))
 }
 
