@@ -64,7 +64,7 @@ struct Setup {
 
 impl Setup {
     fn new(folder: &Path) -> Result<Self> {
-        let program = sh::root().join("target/debug/gatehouse");
+        let program = sh::built("gatehouse");
         let nodes = Nodes::start(2, Durability::Full)?;
         let url = nodes.database("chaos")?;
         gatehouse(&program, &url, &["migrate", "--distribute"])?;

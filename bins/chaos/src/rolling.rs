@@ -30,7 +30,7 @@ const ATTEMPTS: usize = 10;
 
 /// Starts servers of the old version, replaces them by the new version and then by the old one again.
 pub(crate) fn run(old: Option<&str>) -> Result<()> {
-    let new = sh::root().join("target/debug/gatehouse");
+    let new = sh::built("gatehouse");
     let old = old.map_or_else(|| new.clone(), PathBuf::from);
     let folder = std::env::temp_dir().join(format!("gatehouse-chaos-{}-rolling", std::process::id()));
     std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;

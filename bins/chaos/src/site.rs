@@ -104,5 +104,5 @@ impl Site {
 }
 
 fn program() -> PathBuf {
-    sh::root().join("target/debug/gatehouse")
+    sh::built("gatehouse")
 }

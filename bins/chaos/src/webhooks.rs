@@ -50,13 +50,13 @@ const DRAIN: Duration = Duration::from_secs(150);
 
 /// Runs all rounds. `seed`: repeats the timing of another run; `program`: of another build, which is not built first.
 pub(crate) fn run(seed: Option<u64>, program: Option<&str>) -> Result<()> {
-    let built = sh::root().join("target/debug/gatehouse");
+    let built = sh::built("gatehouse");
     all(ROUNDS, seed, program.map_or(built, PathBuf::from))
 }
 
 /// Runs the short form with the program that the tests have built.
 pub(crate) fn short() -> Result<()> {
-    all(SHORT, None, sh::root().join("target/debug/gatehouse"))
+    all(SHORT, None, sh::built("gatehouse"))
 }
 
 fn all(rounds: usize, seed: Option<u64>, program: PathBuf) -> Result<()> {

@@ -43,7 +43,7 @@ pub(crate) fn run(only: Option<&str>) -> Result<()> {
 }
 
 fn walked(walk: &Path, folder: &Path, pictures: &Path, only: &str) -> Result<()> {
-    let program = sh::root().join("target/debug/gatehouse");
+    let program = sh::built("gatehouse");
     let database = format!("sqlite:{}", folder.join("browser.db").display());
     // Passkeys are bound to the host name, so the address must be known before the server starts.
     let address = free_address()?;

@@ -16,8 +16,7 @@ const PASSWORD: &str = "a password for a neighbour";
 
 /// Runs only on SQLite, because the API description does not depend on the database.
 pub(crate) fn run(folder: &Path) -> Result<()> {
-    let root = sh::root().canonicalize().map_err(|error| error.to_string())?;
-    let program = root.join("target/debug/gatehouse");
+    let program = sh::built("gatehouse");
     let database = format!("sqlite:{}", folder.join("clients.db").display());
     let description = folder.join("openapi.json");
     let described = sh::output(Command::new(&program).arg("openapi"))?;
@@ -55,7 +54,7 @@ pub(crate) fn run(folder: &Path) -> Result<()> {
 
 /// Sends requests generated from the API description. Runs only on SQLite.
 pub(crate) fn administrator(folder: &Path) -> Result<()> {
-    let program = sh::root().join("target/debug/gatehouse");
+    let program = sh::built("gatehouse");
     let database = format!("sqlite:{}", folder.join("administrator.db").display());
     gatehouse(&program, &database, &["migrate"])?;
     administered(&program, &database, "administrator")?;

@@ -15,7 +15,7 @@ const EMAIL: &str = "ada@streamed.example";
 /// Runs on SQLite, because receivers do not depend on the database. In each round the server or the receivers are killed.
 pub(crate) fn run(folder: &Path, rounds: u32) -> Result<()> {
     system::install(&system::SYSLOG)?;
-    let program = sh::root().join("target/debug/gatehouse");
+    let program = sh::built("gatehouse");
     let database = format!("sqlite:{}", folder.join("streamed.db").display());
     let run = |words: &[&str]| gatehouse(&program, &database, words);
     run(&["migrate"])?;

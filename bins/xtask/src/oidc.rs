@@ -17,8 +17,7 @@ pub(crate) const LOCAL: [&str; 2] = ["localhost", "127.0.0.1"];
 pub(crate) fn run(folder: &Path) -> Result<()> {
     let check = node::environment(&sh::peers().join("oidc"))?;
     let python = python::environment("oidc/python")?;
-    let root = sh::root().canonicalize().map_err(|error| error.to_string())?;
-    let program = root.join("target/debug/gatehouse");
+    let program = sh::built("gatehouse");
     let database = format!("sqlite:{}", folder.join("oidc.db").display());
     certificate(folder, &LOCAL)?;
     let authority = folder.join("ca.pem");

@@ -87,7 +87,7 @@ fn within(run: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
 }
 
 fn on(database: &str, folder: &Path) -> Result<()> {
-    let program = sh::root().join("target/debug/gatehouse");
+    let program = sh::built("gatehouse");
     gatehouse(&program, database, &["migrate"])?;
     // Each tool gets its own tenant, so that tools do not see each other's data.
     let tokens = |tenant: &str| -> Result<[(String, String); 2]> {

@@ -16,7 +16,7 @@ pub(crate) fn run(folder: &Path) -> Result<()> {
     let simplesamlphp = system::unpacked("simplesamlphp", "1.19.*")?.join("usr/share/simplesamlphp");
     let check = node::environment(&sh::peers().join("saml"))?;
     let root = sh::root().canonicalize().map_err(|error| error.to_string())?;
-    let program = root.join("target/debug/gatehouse");
+    let program = sh::built("gatehouse");
     let database = format!("sqlite:{}", folder.join("saml.db").display());
     gatehouse(&program, &database, &["migrate"])?;
     let server = Server::start(serve(&program, &database, folder).env("GATEHOUSE_PASSWORD_COST", CHEAP))?;

@@ -14,6 +14,11 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
+/// Returns the path of a program of the workspace that the tests have built, or of the folder `examples`.
+pub fn built(name: &str) -> PathBuf {
+    root().join("target/debug").join(name)
+}
+
 /// Returns the directory of programs that run next to the server: third-party tools and their scripts.
 pub fn peers() -> PathBuf {
     root().join("bins/gatehouse/tests/peers")

@@ -16,7 +16,7 @@ const PASSWORD: &str = "a password for payrolls";
 pub(crate) fn run(folder: &Path, database: &str) -> Result<()> {
     system::install(&system::NODE)?;
     let root = sh::root().canonicalize().map_err(|error| error.to_string())?;
-    let program = root.join("target/debug/gatehouse");
+    let program = sh::built("gatehouse");
     gatehouse(&program, database, &["migrate"])?;
     let made =
         gatehouse(&program, database, &["tenant", "create", "--slug", "payroll", "--name", "Payroll"])?;

@@ -1,7 +1,6 @@
 //! `cargo xtask test`: runs everything that CI checks and prints the duration of each stage.
 
 use std::{
-    path::PathBuf,
     process::Command,
     time::{Duration, Instant},
 };
@@ -62,14 +61,9 @@ fn all(stages: &mut Stages) -> Result<()> {
         sh::run(test().args(["--test", "compile_fail"]).env("CARGO_TEST_ARGUMENTS", built))
     })?;
     stages.run("examples", examples)?;
-    stages.run("faults", || sh::run(Command::new(built("chaos")).arg("short")))?;
+    stages.run("faults", || sh::run(Command::new(sh::built("chaos")).arg("short")))?;
     stages.run("outside tools", || outside::run(&url))?;
     stages.run("browser", || browser::run(None))
-}
-
-/// Returns the path of a program that the first stage has built.
-fn built(name: &str) -> PathBuf {
-    sh::root().join("target/debug").join(name)
 }
 
 /// Runs every `examples/*.rs` of the domain crates to completion.
@@ -96,7 +90,7 @@ fn examples() -> Result<()> {
             {
                 continue;
             }
-            sh::run(&mut Command::new(built("examples").join(name)))?;
+            sh::run(&mut Command::new(sh::built("examples").join(name)))?;
         }
     }
     Ok(())

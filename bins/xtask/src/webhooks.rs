@@ -17,7 +17,7 @@ const PASSWORD: &str = "a password for receivers";
 /// Runs only on SQLite, because delivery and signatures do not depend on the database.
 pub(crate) fn run(folder: &Path) -> Result<()> {
     let root = sh::root().canonicalize().map_err(|error| error.to_string())?;
-    let program = root.join("target/debug/gatehouse");
+    let program = sh::built("gatehouse");
     let database = format!("sqlite:{}", folder.join("webhooks.db").display());
     let run = |words: &[&str]| gatehouse(&program, &database, words);
     run(&["migrate"])?;

@@ -13,7 +13,7 @@ const EMAIL: &str = "ada@witnessed.example";
 
 /// Runs only on SQLite, because the log's hashes do not depend on the database.
 pub(crate) fn run(folder: &Path) -> Result<()> {
-    let program = sh::root().join("target/debug/gatehouse");
+    let program = sh::built("gatehouse");
     let file = |name: &str| folder.join(name).display().to_string();
     let database = format!("sqlite:{}", file("witnessed.db"));
     let run = |words: &[&str]| gatehouse(&program, &database, words);

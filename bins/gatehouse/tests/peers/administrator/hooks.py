@@ -14,6 +14,7 @@ POLICIES = {f"/api/settings/{name}-policy" for name in ("sign-in", "network", "a
 NEW_PASSWORD = "quiet harbour lantern 72"
 # What every later change is sent to, so that each one more makes all requests slower.
 RECEIVERS = {f"/api/settings/{name}" for name in ("webhooks", "log-streams", "signals/receivers")}
+NOBODY = "http://127.0.0.1:9/"  # where nobody listens
 numbers = itertools.count()
 
 
@@ -87,7 +88,7 @@ class Administrator:
         self.ask("PUT", path, defaults | {key: known[key] for key in keys})
 
     def make_room(self, path):
-        """Delete older objects, to stay under the limit of their number."""
+        """Delete objects until eight are left, to stay under the limit of their number, or no receiver."""
         listed = next(value for value in self.ask("GET", path).values() if isinstance(value, list))
         kept, room = self.passkey and self.passkey.factor, 0 if path in RECEIVERS else 8
         for old in [one["id"] for one in listed if one["id"] != kept and not one.get("builtIn")][room:]:
@@ -111,6 +112,9 @@ class Administrator:
 
     def token(self):
         return self.create("/api/me/tokens", {"name": "Tool", "scopes": ["read:profile"]})
+
+    def webhook(self):
+        return self.create("/api/settings/webhooks", {"name": "Receiver", "url": NOBODY})
 
     def other_session(self):
         kept = self.session
@@ -187,17 +191,15 @@ class Administrator:
         if path.startswith("/.well-known/ssf-configuration/"):
             return {"tenantId": self.ask("GET", "/api/settings/tenant")["id"]}
         if path.startswith("/.well-known/webhooks/"):
-            hook = self.create("/api/settings/webhooks", {"name": "Receiver", "url": "http://127.0.0.1:9/"})
-            return {"tenantId": self.ask("GET", "/api/settings/tenant")["id"], "webhookId": hook}
+            return {"tenantId": self.ask("GET", "/api/settings/tenant")["id"], "webhookId": self.webhook()}
         if rest.startswith("signals/receivers/"):
             new = {"name": "Receiver", "audience": "https://receiver.example/"}
             return {"id": self.create("/api/settings/signals/receivers", new)}
         if rest.startswith("log-streams/"):
-            new = {"name": "Receiver", "type": "HTTPS", "url": "http://127.0.0.1:9/"}  # where nobody listens
+            new = {"name": "Receiver", "type": "HTTPS", "url": NOBODY}
             return {"id": self.create("/api/settings/log-streams", new)}
         if rest.startswith("webhooks/"):
-            new = {"name": "Receiver", "url": "http://127.0.0.1:9/"}  # where nobody listens
-            hook = self.create("/api/settings/webhooks", new)
+            hook = self.webhook()
             if rest.endswith("rotate-secret/complete"):
                 self.ask("POST", f"/api/settings/webhooks/{hook}/rotate-secret", {"overlapHours": 1})
             if "{deliveryId}" not in path:
