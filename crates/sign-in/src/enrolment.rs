@@ -162,7 +162,7 @@ pub async fn finishing<S: Storage>(
     let has_grace = enrolling.session.has_grace(GraceAct::Enrol, ctx.now);
     let accepts = |other: &Factor| enrolling.account.policy.mfa.accepts(other.kind());
     if enrolling.owes() && !has_grace && others.iter().any(accepts) {
-        // The session was complete when the enrolment began. Now an existing factor has to be proved first.
+        // An existing factor has to be proved first. When the enrolment began, the session did not owe one, or the user had none.
         return Err(Error::MfaRequired);
     }
     let needs_step_up = match leave {

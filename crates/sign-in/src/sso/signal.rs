@@ -152,7 +152,8 @@ pub async fn enforce<S: SignalStorage>(
     if signal.demand >= SignalDemand::EndSessions {
         remember_ended(ctx, store, &scope).await?;
     }
-    // Locked before the search for sessions, because a sign-in of the user may start one, and before anything else is.
+    // All users are locked first: before the search for sessions, because a sign-in may start one, and before the tenant, which a
+    // change of a user locks.
     let mut people = Vec::new();
     for user in find_users(store, &scope).await? {
         people.extend(store.person(&user).await?);

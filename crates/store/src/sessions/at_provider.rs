@@ -168,7 +168,7 @@ impl ProviderSessionStore for Tx {
 
     async fn has_ended(&mut self, provider: &ProviderId, session: &[u8; 32]) -> StoreResult<bool> {
         if self.db.dialect() == Dialect::Postgres {
-            // Does not wait, because this unit of work has locked a user whom the one that ends the session may lock next.
+            // Does not wait: this unit of work has locked its user, and the one that ends the session may lock the same user next.
             let lock = sql::<Bool>("pg_try_advisory_xact_lock_shared(");
             let lock = select(lock.bind::<BigInt, _>(self.lock_of(provider, session)).sql(")"));
             let is_locked: bool = read!(self, c => lock.get_result(c).await)?;

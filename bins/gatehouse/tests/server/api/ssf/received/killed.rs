@@ -74,7 +74,7 @@ struct Sender<'a> {
     transmitter: &'a Value,
     running: &'a Running,
     acknowledged: &'a AtomicUsize,
-    /// Requests that the server had begun and ended without a response.
+    /// Requests that ended without a response, apart from those for which no server accepted the connection.
     broken: &'a AtomicUsize,
 }
 
