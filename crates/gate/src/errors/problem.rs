@@ -246,22 +246,22 @@ impl Problem {
 
     /// 429 with the seconds to wait.
     pub fn rate_limited(seconds: u64) -> Self {
-        let message = format!("Too many requests for this tenant. Try again in {seconds} s.");
-        Self::limited(message, seconds)
+        Self::busy("Too many requests for this tenant", seconds)
     }
 
     /// 429 because of concurrent work, with a reason that has no final full stop.
     pub fn busy(reason: &str, seconds: u64) -> Self {
-        Self::limited(format!("{reason}. Try again in {seconds} s."), seconds)
+        Self::again_in(Code::RateLimited, reason, seconds)
     }
 
     /// 429 for guesses of a secret.
     pub fn too_many_attempts(seconds: u64) -> Self {
-        Self::limited(format!("Too many attempts. Try again in {seconds} s."), seconds)
+        Self::busy("Too many attempts", seconds)
     }
 
-    fn limited(message: String, seconds: u64) -> Self {
-        Self::new(Code::RateLimited, message).with(header::RETRY_AFTER, HeaderValue::from(seconds))
+    fn again_in(code: Code, reason: &str, seconds: u64) -> Self {
+        let message = format!("{reason}. Try again in {seconds} s.");
+        Self::new(code, message).with(header::RETRY_AFTER, HeaderValue::from(seconds))
     }
 
     /// 500. The log has the details under the request's id.
@@ -283,8 +283,7 @@ impl Problem {
 
     /// 503 for something that works again later, with a reason that has no final full stop.
     pub fn unavailable_for(reason: &str, seconds: u64) -> Self {
-        let message = format!("{reason}. Try again in {seconds} s.");
-        Self::new(Code::Unavailable, message).with(header::RETRY_AFTER, HeaderValue::from(seconds))
+        Self::again_in(Code::Unavailable, reason, seconds)
     }
 
     /// 503 for a search that was stopped.
