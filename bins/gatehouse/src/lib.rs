@@ -5,6 +5,7 @@
 
 pub mod api;
 mod area_metrics;
+mod breached;
 pub mod cli;
 pub mod config;
 pub mod counters;

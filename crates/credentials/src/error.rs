@@ -80,4 +80,7 @@ pub enum WeakPassword {
     /// Easy to guess by lists, patterns or words.
     #[error("this password is easy to guess. {0}")]
     Guessable(String),
+    /// In a collection of leaked passwords. The host checks this.
+    #[error("this password has leaked from another service; choose one that you use nowhere else")]
+    Breached,
 }

@@ -15,10 +15,12 @@ use kernel::Env;
 use rustix::process::{Resource, getrlimit};
 use store::{Across, DatabaseUrl, Examination, Store};
 use tokio::time::timeout;
+use url::Url;
 
 use self::findings::{Findings, PATIENCE};
 use super::report::{Report, counted};
 use crate::{
+    breached::BreachedPasswords,
     config::{Raw, Settings},
     secrets,
 };
@@ -44,6 +46,7 @@ pub(crate) async fn run(mut raw: Raw, env: &dyn Env) -> Report {
             address(&mut findings, &settings);
             certificate(&mut findings, &settings, env);
             authenticators(&mut findings, &settings, env);
+            passwords(&mut findings, &settings);
             files(&mut findings);
         }
     }
@@ -193,6 +196,16 @@ fn address(findings: &mut Findings, settings: &Settings) {
             "a proxy terminates TLS but trusted_proxies is not set, so all clients appear with the proxy's address".into(),
         );
     }
+    if settings.metrics_bind.is_some_and(|address| !address.ip().is_loopback()) {
+        problems.push("metrics_bind serves metrics without TLS. Let only the monitoring reach it".into());
+    }
+    let smtp_url = settings.smtp_url.as_ref().and_then(|url| Url::parse(url.expose()).ok());
+    if smtp_url.is_some_and(|url| {
+        let is_local = matches!(url.host_str(), Some("127.0.0.1" | "localhost" | "[::1]"));
+        url.scheme() == "smtp" && !is_local && !url.query().unwrap_or_default().contains("tls=required")
+    }) {
+        problems.push("smtp_url sends mail without TLS. Write smtps:// or ?tls=required".into());
+    }
     findings.unless("exposure", problems, "TLS and base_url match the address");
 }
 
@@ -236,6 +249,14 @@ fn authenticators(findings: &mut Findings, settings: &Settings, env: &dyn Env) {
                 ),
             ),
         },
+    }
+}
+
+fn passwords(findings: &mut Findings, settings: &Settings) {
+    let Some(path) = &settings.breached_passwords else { return };
+    match BreachedPasswords::open(path) {
+        Ok(_) => findings.ok("passwords", format!("leaked passwords in {} are refused", path.display())),
+        Err(error) => findings.fail("passwords", error.to_string()),
     }
 }
 

@@ -6,7 +6,7 @@ use std::io::Read;
 
 use audit::{Audited, Unaudited};
 use clap::{Args, Subcommand, ValueEnum};
-use credentials::{PasswordContext, Passwords, Salt, SignInStore, check_new_password};
+use credentials::{PasswordContext, Passwords, Salt, SignInStore, WeakPassword, check_new_password};
 use directory::{LinkKind, NewPerson, Person, Role};
 use kernel::{Ctx, Email, Secret};
 use serde_json::{Value, json};
@@ -17,7 +17,10 @@ use super::{
     operator::Operator,
     report::{Report, Result, counted},
 };
-use crate::config::Settings;
+use crate::{
+    breached::{BreachedPasswords, PasswordDigest},
+    config::Settings,
+};
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
@@ -155,6 +158,11 @@ async fn create(
             let names = [email.as_str(), tenant.name.as_str()];
             let context = PasswordContext { names: &names, factor_enforced: policy.mfa.required };
             check_new_password(&password, &context).map_err(|weak| format!("password: {weak}"))?;
+            if let Some(path) = &settings.breached_passwords
+                && BreachedPasswords::open(path)?.contains(PasswordDigest::of(&password))?
+            {
+                return Err(format!("password: {}", WeakPassword::Breached).into());
+            }
             let (key, new) = (email.key(), Salt::random(&*office.env));
             let salt = office.write(&tenant.id, async move |_: &Ctx, tx: &mut Tx| {
                 let salt = tx.password_salt(&key, new).await?;

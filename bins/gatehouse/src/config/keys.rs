@@ -72,6 +72,11 @@ pub const KEYS: &[Key] = &[
         help: "Cost of hashing a password with argon2id: memory in KiB, iterations, parallelism. Passwords with another cost are rehashed at the next sign-in.",
     },
     Key {
+        name: "breached_passwords",
+        default: "none",
+        help: "File of leaked passwords that users cannot choose: SHA-1 hashes in hexadecimal, in order, one per line, as Have I Been Pwned offers them.",
+    },
+    Key {
         name: "smtp_url",
         default: "none: links are returned to the caller instead",
         help: "Mail server: `smtps://user:password@host`, `smtp://host:587?tls=required`, or `smtp://127.0.0.1:25` without TLS.",

@@ -113,6 +113,8 @@ pub struct Settings {
     /// See [`KEYS`].
     pub password_cost: Cost,
     /// See [`KEYS`].
+    pub breached_passwords: Option<PathBuf>,
+    /// See [`KEYS`].
     pub smtp_url: Option<Secret<String>>,
     /// See [`KEYS`].
     pub smtp_from: Option<String>,
@@ -202,6 +204,7 @@ impl Raw {
             session_cookie: self.session_cookie()?,
             device_bound_sessions: self.device_bound_sessions()?,
             password_cost: self.password_cost()?,
+            breached_passwords: self.text("breached_passwords").map(PathBuf::from),
             smtp_url: self.text("smtp_url").map(|url| Secret::new(url.to_owned())),
             smtp_from: self.text("smtp_from").map(str::to_owned),
             geo_database: self.text("geo_database").map(PathBuf::from),

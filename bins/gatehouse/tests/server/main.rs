@@ -15,6 +15,7 @@ mod coverage;
 mod docs;
 mod handlers;
 mod hostile;
+mod leaked_passwords;
 mod limits;
 mod module_graph;
 mod oidc_cli;

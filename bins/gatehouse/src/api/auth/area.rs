@@ -1,11 +1,17 @@
 //! State that the sign-in routes need in addition to the request pipeline.
 
-use std::io;
+use std::{io, sync::Arc};
 
-use credentials::{Passkeys, Passwords};
-use gate::hashing::Hashing;
+use actix_web::web;
+use credentials::{Passkeys, Passwords, WeakPassword};
+use gate::{errors::Problem, hashing::Hashing};
+use kernel::Secret;
 
-use crate::{area_metrics, config::Settings};
+use crate::{
+    area_metrics,
+    breached::{BreachedPasswords, PasswordDigest},
+    config::Settings,
+};
 
 /// Name that authenticator apps and passkeys show for this installation.
 pub(crate) const NAME: &str = "Gatehouse";
@@ -17,17 +23,36 @@ pub(crate) struct Auth {
     pub(crate) passkeys: Option<Passkeys>,
     /// Origins at which the passkeys can be used: that of the server first.
     pub(crate) passkey_origins: Vec<String>,
+    breached: Option<Arc<BreachedPasswords>>,
 }
 
 impl Auth {
     pub(crate) fn new(settings: &Settings, base_url: &str) -> io::Result<Self> {
         let related = &settings.webauthn_related_origins;
         let passkeys = Passkeys::new(NAME, base_url, related);
+        let breached = settings.breached_passwords.as_deref().map(BreachedPasswords::open).transpose()?;
         Ok(Self {
             hashing: Hashing::new(Passwords::new(settings.password_cost), area_metrics::passwords_waiting())?,
+            breached: breached.map(Arc::new),
             passkey_origins: [vec![base_url.to_owned()], related.clone()].concat(),
             passkeys: passkeys.map_err(|error| tracing::warn!(%error, "passkeys are not available")).ok(),
         })
+    }
+
+    /// Refuses a new password, in this field of the body, that has leaked.
+    pub(crate) async fn refuse_breached(
+        &self,
+        field: &str,
+        password: &Secret<String>,
+    ) -> Result<(), Problem> {
+        let Some(breached) = self.breached.clone() else { return Ok(()) };
+        let digest = PasswordDigest::of(password);
+        let found = web::block(move || breached.contains(digest)).await.map_err(Problem::unexpected)?;
+        match found {
+            Ok(false) => Ok(()),
+            Ok(true) => Err(Problem::invalid_request(format!("{field}: {}", WeakPassword::Breached))),
+            Err(error) => Err(Problem::unavailable().because(&error)),
+        }
     }
 
     /// Returns the WebAuthn ceremonies.

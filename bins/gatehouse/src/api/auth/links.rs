@@ -71,6 +71,7 @@ async fn checked_and_hashed(
     let organization = visitor.across(named).await?.map_or_else(String::new, |tenant| tenant.name);
     check_password(&password, person, &organization, policy.mfa.required)
         .map_err(|weak| Problem::invalid_request(format!("password: {weak}")))?;
+    site.auth.refuse_breached("password", &password).await?;
     let salt = match person.email.as_ref().map(Email::key) {
         Some(key) => salt_of(visitor, tenant, &key).await?,
         None => Salt::random(visitor.env()),

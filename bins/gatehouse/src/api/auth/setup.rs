@@ -69,6 +69,7 @@ pub(crate) async fn set_up(site: web::Data<Site>, visitor: Visitor, body: Json<S
     let context = PasswordContext { names: &[email.as_str(), &tenant.name], factor_enforced: false };
     check_new_password(&password, &context)
         .map_err(|weak| Problem::invalid_request(format!("password: {weak}")))?;
+    site.auth.refuse_breached("password", &password).await?;
     let id = tenant.id.clone();
     let salt = salt_of(&visitor, &id, &email.key()).await?;
     let password_hash = visitor.without_slot(site.auth.hashing.hash(password, salt, id.clone())).await??;

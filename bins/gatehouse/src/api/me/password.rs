@@ -71,6 +71,7 @@ pub(crate) async fn change_password(
     let organization = call.own_tenant().await?.name;
     check_password(&new, &current.person, &organization, call.caller().holder.policy.mfa.required)
         .map_err(|weak| Problem::invalid_request(format!("newPassword: {weak}")))?;
+    call.site.auth.refuse_breached("newPassword", &new).await?;
     call.attempt(current.limits(&call.origin())).await?;
     verify_current(&call, &current, Secret::new(current_password)).await?;
     let hash = hash_new(&call, &current.person, new).await?;
