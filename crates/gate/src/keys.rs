@@ -31,6 +31,7 @@ struct Current {
     cursors: SigningKeys,
     challenges: SigningKeys,
     devices: SigningKeys,
+    previous_sessions: SigningKeys,
     step_ups: SigningKeys,
     totp: SealingKeys,
     saml: SealingKeys,
@@ -302,6 +303,16 @@ impl Keys {
         self.open_text(sealed, |current| &current.devices)
     }
 
+    /// Signs the name of a browser's session for a cookie: `key.text.signature`.
+    pub(crate) fn seal_previous(&self, text: &[u8]) -> Option<String> {
+        seal_text(&self.current().previous_sessions, text)
+    }
+
+    /// Verifies the name of a browser's session with any known key and returns it.
+    pub(crate) fn open_previous(&self, sealed: &str) -> Option<Vec<u8>> {
+        self.open_text(sealed, |current| &current.previous_sessions)
+    }
+
     fn open_text(&self, sealed: &str, keys: impl Fn(&Current) -> &SigningKeys) -> Option<Vec<u8>> {
         let mut parts = sealed.split('.');
         let (key, text, tag) = (parts.next()?, parts.next()?, parts.next()?);
@@ -379,6 +390,7 @@ impl Current {
             step_ups: SigningKeys::derive(masters, "step-up"),
             challenges: SigningKeys::derive(masters, "challenge"),
             devices: SigningKeys::derive(masters, "device"),
+            previous_sessions: SigningKeys::derive(masters, "previous session"),
             totp: SealingKeys::derive(masters, "totp"),
             saml: SealingKeys::derive(masters, "saml"),
             log_streams: SealingKeys::derive(masters, "log stream"),

@@ -59,6 +59,23 @@ fn previous(pipeline: &Pipeline, gate: &Gate, headers: &HeaderMap) -> Option<(Te
 }
 
 impl Visitor {
+    /// Returns the name of the browser's session, signed for a cookie that accompanies a later request.
+    pub fn sealed_previous(&self, pipeline: &Pipeline) -> Option<String> {
+        let (tenant, session) = self.previous.as_ref()?;
+        pipeline.keys.seal_previous(format!("{tenant} {session}").as_bytes())
+    }
+
+    /// Takes the browser's session from such a cookie, if the request has no session cookie. Browsers send none with a
+    /// POST from another site.
+    pub fn recall_previous(&mut self, pipeline: &Pipeline, sealed: &str) {
+        let opened = || {
+            let text = String::from_utf8(pipeline.keys.open_previous(sealed)?).ok()?;
+            let (tenant, session) = text.split_once(' ')?;
+            Some((tenant.parse().ok()?, session.parse().ok()?))
+        };
+        self.previous = self.previous.take().or_else(opened);
+    }
+
     /// Ends the browser's previous session after a new one has started.
     pub async fn end_previous(&self, begun: &SessionId) {
         let Some((tenant, id)) = self.previous.clone().filter(|(_, id)| id != begun) else { return };

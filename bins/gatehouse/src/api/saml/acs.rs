@@ -55,7 +55,7 @@ struct ResponseForm {
 #[post("/api/saml/{providerId}/acs")]
 pub(crate) async fn saml_acs(
     site: web::Data<Site>,
-    visitor: Visitor,
+    mut visitor: Visitor,
     request: HttpRequest,
     id: web::Path<String>,
     form: Form,
@@ -65,6 +65,10 @@ pub(crate) async fn saml_acs(
     let field = form.only("SAMLResponse").unwrap_or_default().to_owned();
     let examined = examined(&site, &visitor, &provider, field).await?;
     let in_response_to = examined.says_it_answers.clone();
+    let session = in_response_to.as_ref().and_then(|id| browser::sealed_session(request.headers(), id));
+    if let Some(sealed) = session {
+        visitor.recall_previous(&site.pipeline, &sealed);
+    }
     let received = Received { site: &site, visitor: &visitor, tenant: &tenant, provider: &provider };
     let relay_state = form.only("RelayState").map(str::to_owned);
     let outcome = received.sign_in(examined, request.headers(), relay_state).await?;

@@ -1,14 +1,19 @@
 //! Binds a SAML request to the browser that started it: one cookie per request, which is sent only with the identity
-//! provider's POST.
+//! provider's POST. It also names the browser's session, which ends once another one has begun: the session cookie itself
+//! does not accompany a POST from another site.
 
 use actix_web::{HttpResponse, cookie::SameSite, http::header::HeaderMap};
 use saml_sp::{REQUEST_MINUTES, RequestId};
 
 use crate::api::Site;
 use gate::{
+    access::Visitor,
     cookies::{self, RequestCookies},
     errors::Problem,
 };
+
+/// Separates the secret of the request from the signed name of the session. Neither contains it.
+const SEPARATOR: char = '~';
 
 /// Returns the cookie's name.
 fn name(request: &RequestId) -> String {
@@ -30,15 +35,17 @@ fn add(
     cookies::add(answer, (name(request), value.to_owned()), path, seconds, (same_site, site.pipeline.https))
 }
 
-/// Sets the cookie that binds the request to the browser.
+/// Sets the cookie that binds the request, by its secret, to the browser.
 pub(crate) fn bind(
     site: &Site,
+    visitor: &Visitor,
     answer: &mut HttpResponse,
-    request: &RequestId,
+    (request, secret): (&RequestId, &str),
     acs_url: &str,
-    kept: &str,
 ) -> Result<(), Problem> {
-    add(site, answer, request, acs_url, kept, REQUEST_MINUTES * 60)
+    let session = visitor.sealed_previous(&site.pipeline).map(|sealed| format!("{SEPARATOR}{sealed}"));
+    let value = format!("{secret}{}", session.unwrap_or_default());
+    add(site, answer, request, acs_url, &value, REQUEST_MINUTES * 60)
 }
 
 /// Deletes the cookie after the response.
@@ -51,7 +58,17 @@ pub(crate) fn release(
     add(site, answer, request, acs_url, "", 0)
 }
 
-/// Returns the value of the request's cookie.
+/// Returns the secret in the request's cookie.
 pub(crate) fn request_cookie(headers: &HeaderMap, request: &RequestId) -> Option<String> {
-    RequestCookies::of(headers).value(&name(request)).map(str::to_owned)
+    let cookies = RequestCookies::of(headers);
+    cookies.value(&name(request)).and_then(|value| value.split(SEPARATOR).next()).map(str::to_owned)
+}
+
+/// Returns the signed name of the session that the browser had when the request began.
+pub(crate) fn sealed_session(headers: &HeaderMap, request: &RequestId) -> Option<String> {
+    let cookies = RequestCookies::of(headers);
+    cookies
+        .value(&name(request))
+        .and_then(|value| value.split_once(SEPARATOR))
+        .map(|(_, sealed)| sealed.to_owned())
 }

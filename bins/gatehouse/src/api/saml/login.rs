@@ -73,7 +73,8 @@ pub(crate) async fn saml_login(
     visitor.write_as(&tenant, Actor::system("saml"), work).await?;
     area_metrics::saml_begun();
     let mut answer = send(&site, &provider, PostPurpose::SignIn, begun.outgoing)?;
-    browser::bind(&site, &mut answer, &begun.request.id, &service.acs_url, begun.browser.expose())?;
+    let bound = (&begun.request.id, begun.browser.expose().as_str());
+    browser::bind(&site, &visitor, &mut answer, bound, &service.acs_url)?;
     Ok(answer)
 }
 

@@ -1,10 +1,12 @@
 //! Session fixation: an attacker knows or planted a session ID before the user signs in.
 
+use data_encoding::BASE64URL_NOPAD;
 use directory::Role;
+use kernel::Env;
 use serde_json::json;
 
 use crate::{
-    api::auth::enrolment::enrol_totp,
+    api::{auth::enrolment::enrol_totp, saml::Site},
     support::{Answer, code, on_both},
 };
 
@@ -51,6 +53,40 @@ fn new_sign_in_ends_the_browsers_previous_session() {
         let next = code(&secret, server, 1);
         assert_eq!(browser.verify(&asked["ticket"], "TOTP", &next).json()["status"], "SIGNED_IN");
         is(&before.get("/api/me"), 401, "SESSION_REVOKED");
+    });
+}
+
+#[test]
+fn sign_in_by_a_post_of_another_site_ends_the_browsers_previous_session() {
+    on_both(|server| {
+        let site = Site::new(server, "acme");
+        let (_, browser) = server.signed_in(&site.tenant, "ada@corp.example", Role::Member);
+        let before = browser.clone();
+        let sent = site.begin(&browser, "");
+        let response = site.idp.response(&sent.says("ada@corp.example", server.env.now()));
+        // Browsers send no SameSite=Lax cookies with such a POST.
+        let posting = browser.clone();
+        posting.drop_cookie("authjs.session-token");
+        posting.drop_cookie("as_sid");
+        let answer = site.post(&posting, &response, "");
+        assert_eq!(answer.status, 303, "{}", answer.text);
+        assert_eq!(posting.get("/api/me").status, 200);
+        is(&before.get("/api/me"), 401, "SESSION_REVOKED");
+
+        // The name of a session counts only as this server has signed it.
+        let (_, victim) = server.signed_in(&site.tenant, "bob@corp.example", Role::Member);
+        let sent = site.begin(&posting, "");
+        let response = site.idp.response(&sent.says("ada@corp.example", server.env.now()));
+        let name = posting.cookies.borrow().keys().find(|name| name.starts_with("saml_")).cloned().unwrap();
+        let bound = posting.cookie(&name);
+        let (secret, sealed) = bound.split_once('~').unwrap();
+        let parts: Vec<_> = sealed.split('.').collect();
+        let other = format!("{} {}", site.tenant.id, victim.cookie("as_sid"));
+        let forged = [parts[0], &BASE64URL_NOPAD.encode(other.as_bytes()), parts[2]].join(".");
+        posting.set(&name, &format!("{secret}~{forged}"));
+        posting.drop_cookie("authjs.session-token");
+        assert_eq!(site.post(&posting, &response, "").status, 303);
+        assert_eq!(victim.get("/api/me").status, 200);
     });
 }
 
