@@ -43,6 +43,9 @@ pub struct Claims {
     pub amr: Vec<String>,
     /// The session at the provider, which a logout refers to.
     pub session: Option<String>,
+    /// When a session that begins with this token ends, as the provider wants it (`session_expiry` of OpenID Connect
+    /// Enterprise Extensions 1.0).
+    pub session_ends: Option<Timestamp>,
     /// Hash of the access token.
     pub(crate) access_token_hash: Option<String>,
     /// Hash of the code.
@@ -82,6 +85,7 @@ impl Claims {
             acr: claims.text("acr")?,
             amr: claims.texts("amr")?.unwrap_or_default(),
             session: claims.text("sid")?,
+            session_ends: claims.time("session_expiry")?,
             access_token_hash: claims.text("at_hash")?,
             code_hash: claims.text("c_hash")?,
             all,

@@ -152,6 +152,9 @@ fn check_validity(claims: &Claims, expected: &Expected<'_>, _: Algorithm) -> Res
         );
         return Err(Refusal::new(Reason::IssuedAt, detail));
     }
+    if let Some(end) = claims.session_ends.filter(|end| *end <= expected.now) {
+        return Err(Refusal::new(Reason::SessionOver, format!("session_expiry is {end}")));
+    }
     Ok(())
 }
 

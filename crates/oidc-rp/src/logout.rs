@@ -80,6 +80,7 @@ impl LogoutToken {
             issuer: claims.required("iss", Reader::text)?,
             audiences: claims.required("aud", Reader::texts)?,
             issued_at: claims.required("iat", Reader::time)?,
+            not_before: claims.time("nbf")?,
         };
         Ok((token, claims))
     }
@@ -90,6 +91,7 @@ struct LogoutClaims {
     issuer: String,
     audiences: Vec<String>,
     issued_at: Timestamp,
+    not_before: Option<Timestamp>,
 }
 
 /// Validates a logout token (Back-Channel Logout 1.0, section 2.6). The header may omit its type, which older providers do.
@@ -132,8 +134,12 @@ fn check(members: &Map<String, Value>, expected: &ExpectedLogout<'_>) -> Result<
         let detail = format!("exp is {}, more than 24 hours from now", token.expires_at);
         return Err(Refusal::new(Reason::ClaimMalformed, detail));
     }
-    if claims.issued_at > expected.now.plus_millis(SKEW_MILLIS) {
+    let latest = expected.now.plus_millis(SKEW_MILLIS);
+    if claims.issued_at > latest {
         return Err(Refusal::new(Reason::IssuedAt, format!("iat is {}, in the future", claims.issued_at)));
+    }
+    if let Some(start) = claims.not_before.filter(|start| *start > latest) {
+        return Err(Refusal::new(Reason::NotYetValid, format!("nbf is {start}")));
     }
     Ok(token)
 }

@@ -140,6 +140,8 @@ checks! {
         NotYetValid "NOT_YET_VALID",
         /// The token was issued in the future, or before the request.
         IssuedAt "WRONG_ISSUED_AT",
+        /// The session at the provider has ended already.
+        SessionOver "SESSION_EXPIRED",
     }
     /// The token belongs to the request, its code and its access token.
     Binding "BINDING" {

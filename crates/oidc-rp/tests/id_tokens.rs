@@ -165,6 +165,7 @@ fn valid_tokens_are_accepted() {
         case().claim("exp", json!(1_772_366_700.5)),
         case().claim("exp", seconds(-59).into()),
         case().claim("nbf", seconds(59).into()),
+        case().claim("session_expiry", seconds(1).into()),
         case().claim("iat", seconds(59).into()),
         // Entra dates tokens back by five minutes.
         case().claim("iat", seconds(-300).into()).claim("nbf", seconds(-300).into()),
@@ -242,6 +243,7 @@ fn tokens_with_other_claims_are_refused() {
         ("exp", vec![json!("1772366700"), json!(-1), json!(1e300), json!([1_772_366_700]), json!(true)]),
         ("iat", vec![json!("now"), json!(253_402_300_800_u64)]),
         ("nbf", vec![json!("0")]),
+        ("session_expiry", vec![json!("0"), json!(-1)]),
         ("auth_time", vec![json!("2026-03-01")]),
         ("nonce", vec![json!(1), json!([NONCE])]),
         ("azp", vec![json!([CLIENT])]),
@@ -278,6 +280,7 @@ fn tokens_with_other_claims_are_refused() {
         (Reason::Expired, with("exp", seconds(-60).into())),
         (Reason::Expired, with("exp", 0.into())),
         (Reason::NotYetValid, with("nbf", seconds(61).into())),
+        (Reason::SessionOver, with("session_expiry", seconds(0).into())),
         (Reason::IssuedAt, with("iat", seconds(61).into())),
         (Reason::IssuedAt, with("iat", seconds(-631).into())),
         (Reason::IssuedAt, with("iat", 0.into())),

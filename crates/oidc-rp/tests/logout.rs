@@ -60,6 +60,7 @@ fn logout_tokens_name_a_session_or_a_subject() {
         json!({ "events": { EVENT: { "reason": "x" }, "https://idp.example/more": {} } }),
         json!({ "exp": seconds(-59) }),
         json!({ "iat": seconds(59) }),
+        json!({ "nbf": seconds(59) }),
     ] {
         of(changes);
     }
@@ -102,6 +103,8 @@ fn hostile_logout_tokens_are_refused() {
         (Reason::Audience, json!({ "aud": [] })),
         (Reason::Expired, json!({ "exp": seconds(-60) })),
         (Reason::IssuedAt, json!({ "iat": seconds(61) })),
+        (Reason::NotYetValid, json!({ "nbf": seconds(61) })),
+        (Reason::ClaimMalformed, json!({ "nbf": "0" })),
     ] {
         let refused = examined(&provider, &header("logout+jwt"), &claims(&changes)).unwrap_err();
         assert_eq!(refused.reason, reason, "{changes}: {refused}");

@@ -159,6 +159,7 @@ fn id(value: &Value, name: &str, reason: Reason) -> Result<String, Refusal> {
     }
 }
 
+/// Reads `iat`, and checks `nbf`.
 fn issued_at(claims: &Map<String, Value>, now: Timestamp) -> Result<Timestamp, Refusal> {
     let Some(issued_at) = time(required(claims, "iat")?) else {
         return Err(Refusal::new(Reason::IssuedAtMalformed, "iat must be a number of seconds since 1970"));
@@ -170,6 +171,11 @@ fn issued_at(claims: &Map<String, Value>, now: Timestamp) -> Result<Timestamp, R
     if issued_at < now.plus_millis(-MAX_AGE_MILLIS) {
         let detail = format!("iat is {issued_at}, more than seven days ago; it is {now} now");
         return Err(Refusal::new(Reason::TooOld, detail));
+    }
+    if let Some(not_before) = present(claims, "nbf")
+        && time(not_before).is_none_or(|start| start > now.plus_millis(SKEW_MILLIS))
+    {
+        return Err(Refusal::new(Reason::NotYetValid, format!("nbf is {not_before}, and it is {now} now")));
     }
     Ok(issued_at)
 }

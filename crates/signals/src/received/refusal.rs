@@ -62,6 +62,8 @@ reasons! {
         IssuedAtMalformed "IAT_MALFORMED",
         /// The token was issued more than 60 seconds from now.
         IssuedInFuture "ISSUED_IN_FUTURE",
+        /// `nbf` is not a number of seconds, or more than 60 seconds from now.
+        NotYetValid "NOT_YET_VALID",
         /// The token was issued more than seven days ago.
         TooOld "ISSUED_TOO_LONG_AGO",
         /// `txn` is not a string of 1 to 255 printable characters.

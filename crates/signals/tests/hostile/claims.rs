@@ -51,6 +51,8 @@ fn malformed_claims_are_refused() {
         ("iat in the future", Reason::IssuedInFuture, with("iat", seconds(61))),
         ("iat too long ago", Reason::TooOld, with("iat", seconds(-7 * 86_400 - 1))),
         ("iat of 1970", Reason::TooOld, with("iat", 0)),
+        ("nbf in the future", Reason::NotYetValid, with("nbf", seconds(61))),
+        ("nbf is a string", Reason::NotYetValid, with("nbf", "0")),
         ("txn is a number", Reason::TransactionMalformed, with("txn", 1)),
         ("txn is empty", Reason::TransactionMalformed, with("txn", "")),
         ("txn is too long", Reason::TransactionMalformed, with("txn", "t".repeat(256))),

@@ -139,6 +139,7 @@ pub async fn with_oidc_response<S: SsoStorage + OidcStore>(
         let named = |name: &str| oidc_rp::claim_values(claims, user_info.as_ref(), name);
         events.extend(keep_groups(ctx, store, (&provider.id, &account.person.id), named).await?);
     }
+    let session_ends = claims.as_ref().and_then(|claims| claims.session_ends);
     let at_provider = claims.map(|claims| ProviderSession {
         provider: provider.id,
         subject: *subject_of(&claims).as_bytes(),
@@ -146,7 +147,7 @@ pub async fn with_oidc_response<S: SsoStorage + OidcStore>(
         logout_hint,
     });
     let continued =
-        with_identity_provider(ctx, store, verifiers, account, (at_provider, None), device).await?;
+        with_identity_provider(ctx, store, verifiers, account, (at_provider, session_ends), device).await?;
     Ok(continued.map(|outcome| SsoOutcome::Continued(Box::new(outcome), request.return_to)).after(events))
 }
 

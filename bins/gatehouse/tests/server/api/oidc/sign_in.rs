@@ -1,6 +1,6 @@
 //! The whole sign-in, to the OpenID provider and back.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use credentials::SignInMode;
 use data_encoding::{BASE64, BASE64URL_NOPAD};
@@ -10,7 +10,7 @@ use oidc_rp::conformance::CLIENT;
 use serde_json::json;
 
 use super::{Site, add};
-use crate::support::{ACCESS_TOKEN, OpenIdProvider, Responds, Server, oidc_body, on_both};
+use crate::support::{ACCESS_TOKEN, Browser, OpenIdProvider, Responds, Server, oidc_body, on_both};
 
 fn form(body: &str) -> BTreeMap<String, String> {
     form_urlencoded::parse(body.as_bytes()).into_owned().collect()
@@ -141,6 +141,33 @@ fn settings_of_the_connection_are_requested_and_required() {
             assert_eq!(answer.status, 401, "{name}");
             assert_eq!(site.refusals(server)[0]["reason"], reason);
         }
+    });
+}
+
+#[test]
+fn session_ends_at_session_expiry() {
+    on_both(|server| {
+        let site = Site::new(server);
+        server.person(&site.tenant, "ada@corp.example", Role::Member);
+        let end = server.env.now().unix_millis() / 1000 + 20 * 60;
+        let sign_in = |browser: &Browser| {
+            site.sign_in_with(server, browser, "ada@corp.example", |claims| {
+                claims.insert("session_expiry".into(), end.into());
+            })
+        };
+        let browser = server.browser();
+        let answer = sign_in(&browser);
+        let cookies = answer.cookies();
+        let mirror = cookies.iter().find(|cookie| cookie.name() == "as_sid").unwrap();
+        let age = mirror.max_age().unwrap().whole_seconds();
+        assert!((1100..=1200).contains(&age), "{cookies:?}");
+        assert_eq!(browser.get("/api/me").status, 200);
+        server.env.advance(Duration::from_mins(21));
+        let over = browser.get("/api/me");
+        assert_eq!((over.status, &over.json()["code"]), (401, &json!("UNAUTHENTICATED")));
+
+        assert_eq!(sign_in(&server.browser()).status, 401);
+        assert_eq!(site.refusals(server)[0]["reason"], "SESSION_EXPIRED");
     });
 }
 
