@@ -147,16 +147,19 @@ impl UserChanges {
         let renamed = before.user_name != after.user_name;
         let changed = before.attributes != after.attributes;
         let address = sign_in_email_key(after);
+        let is_moved = sign_in_email_key(before) != address;
+        // Session tokens of other applications name an address: those of its former holder stay refused.
+        let refuses_tokens = (before.active && !after.active) || is_moved;
         Ok(Self {
             user_name: renamed.then(|| after.user_name.clone()),
             user_name_key: renamed.then(|| after.user_name_key()),
             external_id: (before.external_id != after.external_id).then(|| after.external_id.clone()),
             active: (before.active != after.active).then_some(after.active),
-            sign_in_email_key: (sign_in_email_key(before) != address).then_some(address),
+            sign_in_email_key: is_moved.then_some(address),
             attributes: changed.then(|| JsonText(after.attributes.text().into_owned())),
             folded: if changed { Some(json_text(&after.folded())?) } else { None },
             updated_at: after.last_modified.naive(),
-            sessions_after: (before.active && !after.active).then(|| after.last_modified.naive()),
+            sessions_after: refuses_tokens.then(|| after.last_modified.naive()),
         })
     }
 }

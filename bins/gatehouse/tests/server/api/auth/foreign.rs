@@ -112,6 +112,25 @@ fn ending_all_sessions_refuses_unused_tokens() {
 }
 
 #[test]
+fn token_of_a_former_holder_of_the_address_is_refused() {
+    on_both(|server| {
+        let tenant = server.tenant("acme");
+        let (_, admin) = server.signed_in(&tenant, "admin@example.com", Role::Admin);
+        let before = with(server, json!({ "email": "ada@example.com", "n": 1 }));
+        let bob = server.person(&tenant, "bob@example.com", Role::Member);
+        server.env.advance(Duration::from_secs(1));
+        let path = format!("/api/settings/users/{}", bob.id);
+        let change = json!({ "email": "ada@example.com" });
+        let changed = server.proved(&admin, "USER_ADMIN_CHANGE").send("PATCH", &path, Some(&change));
+        assert_eq!(changed.status, 200, "{}", changed.text);
+        is(&before.get("/api/me"), 401, "SESSION_REVOKED");
+        server.env.advance(Duration::from_secs(1));
+        let after = with(server, json!({ "email": "ada@example.com", "n": 2 }));
+        assert_eq!(after.get("/api/me").json()["id"], bob.id.as_str());
+    });
+}
+
+#[test]
 fn neighbours_token_needs_a_factor_unless_its_mfa_is_trusted() {
     on_both(|server| {
         let tenant = server.tenant("acme");
