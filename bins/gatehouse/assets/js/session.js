@@ -1,4 +1,4 @@
-// API requests of the signed-in user, and heartbeats while the page is open. Leaves the page when the session ends.
+// API requests of the signed-in user, and heartbeats while the page is used. Leaves the page when the session ends.
 
 import { call, request } from "./api.js";
 import { $$, onAct } from "./page.js";
@@ -65,7 +65,10 @@ export async function ask(method, path, body) {
   }
 }
 
+// Undefined while a heartbeat is due that nobody has caused yet.
 let timer;
+// Whether somebody has used the page since the last heartbeat. An unused page lets its session end.
+let isUsed = true;
 
 /** Reloads the page, whose session is another one or needs a second factor. */
 function reload() {
@@ -76,6 +79,8 @@ function reload() {
 /** Sends a heartbeat, and reloads the page if the session is another one. */
 async function beat() {
   clearTimeout(timer);
+  timer = 0;
+  isUsed = false;
   let next = 300;
   try {
     const { session, nextHeartbeatSeconds } = await mine("POST", "/api/me/sessions/heartbeat");
@@ -85,12 +90,24 @@ async function beat() {
     // A second factor is required now. After any other error, the next heartbeat tries again.
     if (error.reason === "MFA_REQUIRED") reload();
   }
-  timer = setTimeout(beat, next * 1000);
+  timer = setTimeout(due, next * 1000);
 }
 
-/** Starts heartbeats, on a timer and whenever the page becomes visible. */
+/** Sends the heartbeat that is due, at once or when somebody uses the page again. */
+function due() {
+  timer = undefined;
+  if (isUsed) beat();
+}
+
+/** Starts heartbeats, on a timer while the page is used, and whenever it becomes visible. */
 export function keepAlive() {
   document.addEventListener("visibilitychange", () => { if (!document.hidden) beat(); });
+  for (const act of ["keydown", "pointerdown", "pointermove", "wheel", "scroll"]) {
+    document.addEventListener(act, () => {
+      isUsed = true;
+      if (timer === undefined) beat();
+    }, { capture: true, passive: true });
+  }
   beat();
 }
 

@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { changeEmbedded } from "./embedded.mjs";
 import { authenticator, code, launch, look, signOut, somebody } from "./eyes.mjs";
+import { unused } from "./idle.mjs";
 import { keyboard } from "./keyboard.mjs";
 import { logStreams } from "./log-streams.mjs";
 import { signals } from "./signals.mjs";
@@ -196,6 +197,10 @@ const walks = {
     assert.deepEqual([...complaints, ...other.complaints], []);
     await context.close();
     await other.context.close();
+  },
+
+  "a page that nobody uses sends no heartbeats": async () => {
+    await unused(browser, base, (page) => signIn(page, "dave@example.com", facts.password, "/auth/login?next=/account/security"));
   },
 
   "the heartbeat detects a revoked session": async () => {
