@@ -1,6 +1,7 @@
 //! Recovery codes: ten codes, shown once, each valid once.
 //!
-//! A code has 80 random bits. A fast hash is therefore enough: storage keeps its SHA-256 over tenant, user and code.
+//! A code has 128 random bits. A fast hash is therefore enough (OWASP ASVS 5.0, 6.5.2): storage keeps its SHA-256 over
+//! tenant, user and code.
 
 use data_encoding::BASE32_NOPAD;
 use kernel::{Env, Secret, TenantId, UserId};
@@ -9,11 +10,11 @@ use ring::digest;
 /// Number of codes.
 pub const COUNT: usize = 10;
 /// Random bytes per code.
-const BYTES: usize = 10;
+const BYTES: usize = 16;
 /// Characters between hyphens.
 const GROUP: usize = 4;
 
-/// Generates codes such as `abcd-efgh-2345-67ab`.
+/// Generates codes such as `abcd-efgh-2345-67ab-cdef-gh23-ab`.
 pub fn new_codes(env: &dyn Env) -> Vec<Secret<String>> {
     let code = |_| {
         let mut bytes = [0; BYTES];
@@ -61,7 +62,7 @@ mod tests {
         let hashes: BTreeSet<_> = codes.iter().map(|code| hash(&tenant, &user, code.expose())).collect();
         assert_eq!(hashes.len(), COUNT);
         let code = codes[0].expose();
-        assert_eq!(code.len(), 19);
+        assert_eq!(code.len(), 32);
         let typed = format!(" {} ", code.to_uppercase().replace('-', " "));
         assert_eq!(hash(&tenant, &user, &typed), hash(&tenant, &user, code));
         let other = UserId::new(&env);
