@@ -1,6 +1,7 @@
 //! Logging to standard error, one line per event. Standard output is reserved for the output of commands.
 
 use std::{
+    panic::PanicHookInfo,
     str::FromStr,
     sync::atomic::{AtomicBool, Ordering},
 };
@@ -35,7 +36,7 @@ impl FromStr for LogFormat {
 
 /// The crates of this server, which use the configured level. Libraries log at `info` at most, because below it some of them log
 /// their input, including the values of SQL parameters.
-const OURS: [&str; 16] = [
+const OURS: [&str; 19] = [
     "gatehouse",
     "gate",
     "store",
@@ -52,6 +53,9 @@ const OURS: [&str; 16] = [
     "attestation",
     "audit",
     "webhooks",
+    "log_streams",
+    "signals",
+    "oidc_rp",
 ];
 
 /// Starts the log of a server.
@@ -60,6 +64,13 @@ const OURS: [&str; 16] = [
 /// lines when that thread falls behind.
 pub fn serve(format: LogFormat, level: Level) {
     start(format, level);
+    std::panic::set_hook(Box::new(log_panic));
+}
+
+/// Logs a panic like every other error, as one line.
+fn log_panic(info: &PanicHookInfo<'_>) {
+    let (message, location) = (info.payload_as_str(), info.location().map(ToString::to_string));
+    tracing::error!(panic = message, location, "panicked");
 }
 
 /// Starts the log of a command: warnings and errors only.

@@ -29,7 +29,7 @@ use super::{
     bodies::{BodyWith, Incoming},
     compression,
     connections::InUse,
-    errors::{Cause, Entry, Problem},
+    errors::{Cause, Entry, Problem, Refused},
     operations::{self, Operation, OperationMode, RouteMatch},
     pending_responses,
     pipeline::Pipeline,
@@ -50,10 +50,11 @@ impl Kind for Request {
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const SPEC_VERSION: HeaderName = HeaderName::from_static("x-service-spec-version");
 /// The content security policy of responses that are not pages, such as JSON, scripts and images.
-pub const DATA_POLICY: HeaderValue = HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'");
+pub const DATA_POLICY: HeaderValue =
+    HeaderValue::from_static("default-src 'none'; base-uri 'none'; frame-ancestors 'none'");
 /// The content security policy of pages.
 pub const PAGE_POLICY: HeaderValue = HeaderValue::from_static(
-    "default-src 'none'; style-src 'self'; img-src 'self'; script-src 'self'; connect-src 'self'; \
+    "default-src 'none'; style-src 'self'; img-src 'self'; script-src 'self'; connect-src 'self'; object-src 'none'; \
      form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
 );
 
@@ -67,7 +68,10 @@ pub(crate) async fn handle_request(
     let (Some(pipeline), Some(gate)) =
         (request.app_data::<web::Data<Pipeline>>().cloned(), request.app_data::<web::Data<Gate>>().cloned())
     else {
-        return Ok(request.into_response(shape.answer(&Problem::internal())));
+        // Without state there is neither a database nor a setting.
+        let mut response = request.into_response(shape.answer(&Problem::internal()));
+        protect(response.headers_mut(), area);
+        return Ok(response);
     };
     let peer = request.peer_addr().map(|peer| peer.ip());
     let named = match request.path() {
@@ -132,6 +136,7 @@ pub(crate) async fn handle_request(
         .map_or(&pipeline.other, |operation| &operation.meter)
         .answered(status.as_u16(), took);
     let cause = response.extensions_mut().remove::<Cause>();
+    let refused = response.extensions_mut().remove::<Refused>();
     let entry = response.extensions_mut().remove::<Entry>();
     finish(response.headers_mut(), area, &pipeline);
     set_trace_headers(response.headers_mut(), &arrival);
@@ -149,7 +154,8 @@ pub(crate) async fn handle_request(
     if let (Area::Scim, Ok(response)) = (area, &mut answered) {
         pipeline.scim_refusals.note(response);
     }
-    let logged = LoggedResponse { method: &method, status: status.as_u16(), took, cause };
+    let actor = answered.as_ref().ok().and_then(|response| access::actor(response.request()));
+    let logged = LoggedResponse { method: &method, status: status.as_u16(), took, cause, refused, actor };
     line.write(&logged, &arrival, &pipeline, &gate);
     answered
         .map_err(|response| InternalError::from_response("the handler returned no response", response).into())
@@ -169,6 +175,9 @@ struct LoggedResponse<'a> {
     status: u16,
     took: Duration,
     cause: Option<Cause>,
+    refused: Option<Refused>,
+    /// The ID of the user or token.
+    actor: Option<String>,
 }
 
 impl LogLine {
@@ -191,9 +200,12 @@ impl LogLine {
             request_id = arrival.request_id,
             trace_id = arrival.trace.trace_id(),
             tenant = self.tenant,
+            actor = logged.actor,
             method = logged.method.as_str(),
             route = self.template(),
             status = logged.status,
+            code = logged.refused.as_ref().map(|refused| refused.code),
+            reason = logged.refused.as_ref().and_then(|refused| refused.reason.as_deref()),
             micros = u64::try_from(logged.took.as_micros()).unwrap_or(u64::MAX),
             ip = arrival.ip.map(|ip| ip.to_string()),
             "answered"
@@ -328,17 +340,25 @@ fn set_trace_headers(headers: &mut HeaderMap, arrival: &RequestOrigin) {
     }
 }
 
-fn finish(headers: &mut HeaderMap, area: Area, pipeline: &Pipeline) {
+/// Sets the headers that restrict what a browser does with a response.
+pub(crate) fn protect(headers: &mut HeaderMap, area: Area) {
     let policy = if area == Area::Pages { PAGE_POLICY } else { DATA_POLICY };
     // A page under an API path sets its own policy.
     if !headers.contains_key(header::CONTENT_SECURITY_POLICY) {
         headers.insert(header::CONTENT_SECURITY_POLICY, policy);
     }
-    if area != Area::Pages {
-        headers.insert(SPEC_VERSION, pipeline.spec_version.clone());
+    if !headers.contains_key(header::CACHE_CONTROL) {
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     }
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+}
+
+fn finish(headers: &mut HeaderMap, area: Area, pipeline: &Pipeline) {
+    protect(headers, area);
+    if area != Area::Pages {
+        headers.insert(SPEC_VERSION, pipeline.spec_version.clone());
+    }
     if pipeline.https {
         let year = HeaderValue::from_static("max-age=31536000; includeSubDomains");
         headers.insert(header::STRICT_TRANSPORT_SECURITY, year);

@@ -10,8 +10,9 @@ use std::{
 
 use actix_web::{
     App, HttpServer,
-    dev::{Server as ActixServer, ServerHandle},
-    middleware::from_fn,
+    body::BoxBody,
+    dev::{Server as ActixServer, ServerHandle, ServiceRequest},
+    middleware::{Next, from_fn},
     web::{self, ServiceConfig},
 };
 use kernel::Env;
@@ -28,6 +29,7 @@ use super::{
     pipeline::Pipeline,
     probes,
     refresh_worker::RefreshWorker,
+    shape::Area,
     tls::{Certificate, TlsFiles},
 };
 
@@ -212,7 +214,14 @@ fn serve_metrics(
     let listener = TcpListener::bind(address)?;
     let address = listener.local_addr()?;
     tracing::info!(%address, "serving metrics on a separate address");
-    let app = move || App::new().app_data(pipeline.clone()).configure(probes::metrics_routes);
+    let app = move || {
+        let protected = |request: ServiceRequest, next: Next<BoxBody>| async move {
+            let mut response = next.call(request).await?;
+            middleware::protect(response.headers_mut(), Area::Api);
+            Ok(response)
+        };
+        App::new().app_data(pipeline.clone()).wrap(from_fn(protected)).configure(probes::metrics_routes)
+    };
     Ok((address, HttpServer::new(app).workers(1).disable_signals().listen(listener)?.run()))
 }
 

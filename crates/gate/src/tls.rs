@@ -66,7 +66,9 @@ impl Certificate {
         let builder = ServerConfig::builder_with_provider(provider());
         let builder = builder.with_safe_default_protocol_versions().map_err(io::Error::other)?;
         let resolver: Arc<dyn ResolvesServerCert> = Arc::<Self>::clone(self);
-        Ok(builder.with_no_client_auth().with_cert_resolver(resolver))
+        let mut config = builder.with_no_client_auth().with_cert_resolver(resolver);
+        config.ignore_client_order = true;
+        Ok(config)
     }
 
     /// Reloads the certificate if its files have changed. An unusable one is logged, and the current one stays in

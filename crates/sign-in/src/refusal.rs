@@ -53,7 +53,6 @@ refusals! {
     WrongPassword = "WRONG_PASSWORD", "The password was wrong.", "Reset the password if the user forgot it.";
     WrongFactor = "FACTOR_INVALID", "The code was wrong or used before, or the passkey was not accepted.",
         "Check the clock of the user's telephone. Reset the factors if they are lost.";
-    RateLimited = "RATE_LIMITED", "There were too many attempts in a short time.", "Wait a few minutes.";
 }
 
 impl Refusal {

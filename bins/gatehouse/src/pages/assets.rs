@@ -28,7 +28,7 @@ fn media_type(name: &str) -> Option<&'static str> {
     match name.rsplit('.').next()? {
         "css" => Some("text/css; charset=utf-8"),
         "js" => Some("text/javascript; charset=utf-8"),
-        "svg" => Some("image/svg+xml"),
+        "svg" => Some("image/svg+xml; charset=utf-8"),
         _ => None,
     }
 }

@@ -116,14 +116,19 @@ fn headers_are_bounded() {
 fn every_response_has_the_security_headers() {
     on_both(|server| {
         let scim = server.tenant("acme").scim;
-        for answer in [
-            scim.get(USERS),
-            server.anonymous().get(USERS),
-            server.anonymous().get("/nothing"),
-            server.anonymous().get("/developers"),
+        for (answer, caching) in [
+            (scim.get(USERS), "no-store"),
+            (server.anonymous().get(USERS), "no-store"),
+            (server.anonymous().get("/nothing"), "no-store"),
+            (server.anonymous().get("/developers"), "no-cache"),
         ] {
             assert_eq!(answer.header("x-content-type-options"), "nosniff");
-            assert!(answer.header("content-security-policy").contains("frame-ancestors 'none'"));
+            let policy = answer.header("content-security-policy").to_owned();
+            for part in ["default-src 'none'", "base-uri 'none'", "frame-ancestors 'none'"] {
+                assert!(policy.contains(part), "{part}: {policy}");
+            }
+            assert_eq!(answer.header("referrer-policy"), "no-referrer");
+            assert_eq!(answer.header("cache-control"), caching);
             assert!(answer.header("x-request-id").starts_with("req_"));
             assert_eq!(answer.header("strict-transport-security"), "", "not over http");
             assert_eq!(answer.header("access-control-allow-origin"), "");
@@ -131,7 +136,7 @@ fn every_response_has_the_security_headers() {
     });
     let https = Server::start(store::testing::Kind::Sqlite, &[("base_url", "https://gate.example.com")]);
     let answer = https.anonymous().get("/api/scim/v2/ServiceProviderConfig");
-    assert!(answer.header("strict-transport-security").starts_with("max-age="));
+    assert_eq!(answer.header("strict-transport-security"), "max-age=31536000; includeSubDomains");
     let location: Value = answer.json()["meta"]["location"].clone();
     assert_eq!(location, "https://gate.example.com/api/scim/v2/ServiceProviderConfig");
 }

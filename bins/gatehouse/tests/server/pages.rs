@@ -87,7 +87,7 @@ fn assets_are_served_and_revalidated() {
         let known = anyone.with("If-None-Match", style.header("etag"));
         assert_eq!(known.get(&at("gatehouse.css")).status, 304);
         assert_eq!(known.get(&at("parts.css")).status, 200);
-        assert_eq!(anyone.get(&at("icon.svg")).header("content-type"), "image/svg+xml");
+        assert_eq!(anyone.get(&at("icon.svg")).header("content-type"), "image/svg+xml; charset=utf-8");
         assert_eq!(anyone.get(&at("nothing.css")).status, 404);
         let other_version = anyone.get("/assets/000000000000/gatehouse.css");
         assert_eq!((other_version.status, other_version.header("cache-control")), (200, "no-cache"));

@@ -62,7 +62,9 @@ fn metrics_can_have_their_own_address() {
     server.anonymous().get("/healthz");
     let metrics = Caller::anonymous(server.metrics_address.unwrap());
     assert!(metrics.get("/metrics").text.contains("gatehouse_http_requests_total"));
-    assert_eq!(metrics.get("/api/scim/v2/Users").status, 404);
+    let unknown = metrics.get("/api/scim/v2/Users");
+    assert_eq!((unknown.status, unknown.header("x-content-type-options")), (404, "nosniff"));
+    assert!(unknown.header("content-security-policy").contains("frame-ancestors 'none'"));
     assert_eq!(server.anonymous().get("/metrics").status, 404);
     assert_eq!(server.anonymous().get("/readyz").status, 200);
 }

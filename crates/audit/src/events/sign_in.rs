@@ -12,7 +12,7 @@ events! {
     }
     /// A sign-in failed.
     SignInFailed = "ACCOUNT_SIGN_IN_FAILED" (USER, BY_USER) {
-        /// Reason: `WRONG_PASSWORD`, `FACTOR_INVALID`, `ACCOUNT_DISABLED`, `SSO_REQUIRED`, `SSO_NOT_ALLOWED`, `RATE_LIMITED`.
+        /// Reason: `WRONG_PASSWORD`, `FACTOR_INVALID`, `ACCOUNT_DISABLED`, `SSO_REQUIRED`, `SSO_NOT_ALLOWED`.
         reason: &'static str = "WRONG_PASSWORD",
         /// Method: `PASSWORD`, `TOTP`, `WEBAUTHN`, `RECOVERY_CODE` or `SSO`.
         step: &'static str = "PASSWORD",

@@ -21,6 +21,6 @@ pub use self::{
     visitor::Visitor,
 };
 pub(crate) use self::{
-    request_identity::{RequestOrigin, passed},
+    request_identity::{RequestOrigin, actor, passed},
     unit_of_work::record_in_background,
 };

@@ -39,6 +39,11 @@ pub(crate) fn passed(request: &HttpRequest) -> Option<(Caller, Ctx)> {
     request.extensions().get::<RequestIdentity>().map(|pass| (pass.caller.clone(), pass.ctx.clone()))
 }
 
+/// Returns the ID of the user or token of a request that the middleware has admitted.
+pub(crate) fn actor(request: &HttpRequest) -> Option<String> {
+    request.extensions().get::<RequestIdentity>().map(|pass| pass.ctx.actor.id.clone())
+}
+
 /// Returns the `User-Agent` header, or an empty string.
 pub fn user_agent(headers: &HeaderMap) -> &str {
     headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or_default()

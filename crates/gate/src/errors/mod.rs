@@ -29,6 +29,6 @@ pub use self::{
     special::ScimProblem,
 };
 pub(crate) use self::{
-    problem::{Cause, Entry, ScimDetail},
+    problem::{Cause, Entry, Refused, ScimDetail},
     special::Overloaded,
 };

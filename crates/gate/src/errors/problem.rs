@@ -48,6 +48,12 @@ impl fmt::Debug for Entry {
 /// The cause of an error, attached to the response until the middleware logs it with the request's id.
 pub(crate) struct Cause(pub(crate) String);
 
+/// The code and the reason of an error, attached to the response until the middleware logs them.
+pub(crate) struct Refused {
+    pub(crate) code: &'static str,
+    pub(crate) reason: Option<String>,
+}
+
 /// What a SCIM error response says, attached to the response until the middleware collects it.
 pub(crate) struct ScimDetail {
     pub(crate) scim_type: Option<ScimType>,
@@ -310,8 +316,9 @@ impl Problem {
         self.reason.as_deref()
     }
 
-    /// Attaches the cause and the audit event to the response.
+    /// Attaches code, reason, cause and audit event to the response.
     pub fn attach_to(&self, answer: &mut HttpResponse) {
+        answer.extensions_mut().insert(Refused { code: self.code(), reason: self.reason.clone() });
         if let Some(cause) = &self.cause {
             answer.extensions_mut().insert(Cause(cause.clone()));
         }

@@ -57,6 +57,33 @@ fn certificate_is_served_and_reloaded_while_the_server_runs() {
     assert_eq!(server.terminate().0, Some(0));
 }
 
+/// Connects with TLS 1.2 and these suites. Returns the suite that the server chose, or `None` if it refused all.
+fn chosen_suite(root: &Path, port: u16, suites: &str) -> Option<String> {
+    let mut curl = Command::new("curl");
+    curl.args(["-sSv", "-m", "10", "--noproxy", "*", "--tls-max", "1.2", "--ciphers", suites, "--cacert"]);
+    let output = curl.arg(root).arg(format!("https://localhost:{port}/healthz")).output().unwrap();
+    let log = String::from_utf8(output.stderr).unwrap();
+    let line = log.lines().find_map(|line| line.split_once("SSL connection using TLSv1.2 / "))?;
+    Some(line.1.split(' ').next().unwrap().to_owned())
+}
+
+#[test]
+fn the_server_chooses_the_strongest_suite() {
+    let mut process = Process::on(Kind::Sqlite, &[]);
+    let root = put_certificate(process.path());
+    process.set("GATEHOUSE_TLS_CERT", "cert.pem");
+    process.set("GATEHOUSE_TLS_KEY", "key.pem");
+    let server = process.serve();
+    let chosen = |suites: &str| chosen_suite(&root, server.address.port(), suites);
+    let strong = "ECDHE-ECDSA-AES256-GCM-SHA384";
+    let other = "ECDHE-ECDSA-AES128-GCM-SHA256";
+    assert_eq!(chosen(&format!("{other}:{strong}")).as_deref(), Some(strong));
+    assert_eq!(chosen(other).as_deref(), Some(other));
+    for weak in ["ECDHE-ECDSA-AES256-SHA384", "ECDHE-ECDSA-AES128-SHA", "AES256-GCM-SHA384"] {
+        assert_eq!(chosen(weak), None, "{weak}");
+    }
+}
+
 #[test]
 fn unusable_certificate_prevents_the_start() {
     let mut process = Process::on(Kind::Sqlite, &[]);

@@ -1,6 +1,6 @@
 //! Traces of requests.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use store::testing::Kind;
 
 use crate::support::{Caller, Process};
@@ -35,6 +35,34 @@ fn trace_is_continued_or_started_and_logged() {
     assert_eq!(lines[1]["trace_id"], begun.header("traceresponse")[3..35]);
     assert_ne!(lines[2]["trace_id"], TRACE, "two parents are ignored");
     assert!(lines[3]["tenant"].as_str().unwrap().starts_with("ten_"));
+}
+
+#[test]
+fn refused_requests_are_logged_with_actor_code_and_reason() {
+    let process = Process::on(Kind::Sqlite, &[]);
+    let token = process.tenant("acme");
+    let server = process.serve();
+    let anybody = Caller::anonymous(server.address);
+    anybody.bearer(&token).get("/api/settings/users");
+    anybody.bearer("scim_nonsense").get("/api/scim/v2/Users");
+    let cross_site = anybody.with("Sec-Fetch-Site", "cross-site");
+    cross_site.send("POST", "/api/auth/sign-out", Some("application/json"), "{}");
+    anybody.bearer(&token).get("/api/scim/v2/Users");
+
+    let lines = answered(&server.log());
+    let shown = |line: &Value| ["status", "code", "reason"].map(|name| line[name].clone());
+    let expected = [
+        [json!(403), json!("FORBIDDEN"), json!("CREDENTIAL_KIND")],
+        [json!(401), json!("UNAUTHENTICATED"), json!(null)],
+        [json!(403), json!("FORBIDDEN"), json!("CROSS_SITE")],
+        [json!(200), json!(null), json!(null)],
+    ];
+    assert_eq!(lines.iter().map(shown).collect::<Vec<_>>(), expected);
+    let actor = lines[0]["actor"].as_str().unwrap();
+    assert!(actor.starts_with("sct_"), "{actor}");
+    assert_eq!(lines[3]["actor"], actor);
+    assert_eq!(lines[1]["actor"], json!(null), "an unknown token is not logged");
+    assert!(!server.log().contains(&token) && !server.log().contains("scim_nonsense"));
 }
 
 /// Recorded traces are sent to an OpenTelemetry collector.
