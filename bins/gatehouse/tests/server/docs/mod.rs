@@ -2,6 +2,7 @@
 
 mod commands;
 mod links;
+mod standards;
 
 use std::path::{Path, PathBuf};
 
