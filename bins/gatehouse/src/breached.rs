@@ -12,11 +12,14 @@ use std::{
 use data_encoding::HEXUPPER;
 use kernel::Secret;
 use ring::digest::{SHA1_FOR_LEGACY_USE_ONLY, digest};
+use unicode_normalization::UnicodeNormalization;
 
 /// Length of a hash in hexadecimal.
 const HASH: usize = 40;
 /// Longest line, with its count and its end.
 const LINE: usize = 64;
+/// Number of lines, spread over the file, whose order is checked.
+const SAMPLES: u64 = 1000;
 
 /// A file of leaked passwords. It is opened for each search, so that it can be replaced.
 #[derive(Debug)]
@@ -27,8 +30,10 @@ pub(crate) struct BreachedPasswords(PathBuf);
 pub(crate) struct PasswordDigest([u8; HASH]);
 
 impl PasswordDigest {
+    /// Hashes the form of the password that is compared at a sign-in.
     pub(crate) fn of(password: &Secret<String>) -> Self {
-        let hash = digest(&SHA1_FOR_LEGACY_USE_ONLY, password.expose().as_bytes());
+        let normal = Secret::new(password.expose().nfkc().collect::<String>());
+        let hash = digest(&SHA1_FOR_LEGACY_USE_ONLY, normal.expose().as_bytes());
         let mut text = [0; HASH];
         HEXUPPER.encode_mut(hash.as_ref(), &mut text);
         Self(text)
@@ -36,18 +41,11 @@ impl PasswordDigest {
 }
 
 impl BreachedPasswords {
-    /// Checks the format of the first lines.
+    /// Checks the format and the order of the file.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         let found = Self(path.to_owned());
-        let file = found.file()?;
-        let (first, next) = (line_at(&file, 0)?, line_after(&file, 1)?);
-        match (first, next) {
-            (Some((_, first)), Some((_, next))) if first > next => {
-                Err(found.named(&io::Error::new(ErrorKind::InvalidData, "the hashes are not in order")))
-            }
-            (Some(_), _) => Ok(found),
-            (None, _) => Err(found.named(&io::Error::new(ErrorKind::InvalidData, "the file is empty"))),
-        }
+        check_order(&found.file()?).map_err(|error| found.named(&error))?;
+        Ok(found)
     }
 
     /// Whether the file has this password. Reads the file, so run it on a thread for blocking work.
@@ -65,9 +63,32 @@ impl BreachedPasswords {
     }
 }
 
+/// Checks the format and the order of lines that are spread over the file. The file that is ordered by counts fails.
+fn check_order(file: &File) -> io::Result<()> {
+    let length = length_of(file)?;
+    let mut last = line_at(file, 0)?.map(|(_, hash)| hash);
+    for sample in 1..=SAMPLES.min(length) {
+        let found = line_after(file, (length / SAMPLES.min(length)) * sample)?;
+        let Some((_, hash)) = found else { break };
+        if last.is_some_and(|last| last > hash) {
+            return Err(io::Error::new(ErrorKind::InvalidData, "the hashes are not in order"));
+        }
+        last = Some(hash);
+    }
+    Ok(())
+}
+
+/// Returns the length of the file, which is not empty.
+fn length_of(file: &File) -> io::Result<u64> {
+    match file.metadata()?.len() {
+        0 => Err(io::Error::new(ErrorKind::InvalidData, "the file is empty")),
+        length => Ok(length),
+    }
+}
+
 /// Finds a hash by halving the part of the file that may contain it.
 fn search(file: &File, wanted: &[u8; HASH]) -> io::Result<bool> {
-    let (mut low, mut high) = (0, file.metadata()?.len());
+    let (mut low, mut high) = (0, length_of(file)?);
     // Lines that start in `low..high` may be the wanted one.
     while low < high {
         let middle = low + (high - low) / 2;
@@ -175,11 +196,14 @@ mod tests {
         let path = std::env::temp_dir().join(format!("gatehouse-breached-{}-wrong", std::process::id()));
         let low = "0".repeat(HASH);
         let high = "F".repeat(HASH);
+        // In order at the start only.
+        let by_count = format!("{low}:9\n{high}:8\n{}:7\n{low}:6\n", "7".repeat(HASH));
         for (text, problem) in [
             (String::new(), "the file is empty"),
             ("password\n".to_owned(), "no SHA-1 in hexadecimal at byte 0"),
             (format!("{low}0\n"), "no SHA-1 in hexadecimal at byte 0"),
             (format!("{high}\n{low}\n"), "the hashes are not in order"),
+            (by_count, "the hashes are not in order"),
             (format!("{low}:{}\n", "1".repeat(LINE)), "a line is too long"),
         ] {
             std::fs::write(&path, &text).unwrap();
@@ -189,6 +213,11 @@ mod tests {
                 "{text}: {refused}"
             );
         }
+        std::fs::write(&path, "").unwrap();
+        assert!(
+            BreachedPasswords(path.clone()).contains(said("x")).is_err(),
+            "an emptied file accepts nothing"
+        );
         std::fs::remove_file(&path).unwrap();
         assert_eq!(BreachedPasswords::open(&path).unwrap_err().kind(), ErrorKind::NotFound);
     }

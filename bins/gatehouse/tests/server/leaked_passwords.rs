@@ -48,6 +48,7 @@ fn leaked_passwords_are_refused() {
         browser.post("/api/me/password", &json!({ "currentPassword": OTHER, "newPassword": new }))
     };
     is_leaked(&change(LEAKED), "newPassword");
+    is_leaked(&change("ｓｅｖｅｎ owls read maps"), "newPassword");
     let reset = process.json(&["user", "reset", "--tenant", "acme", "--email", "ada@example.com"]);
     let link = reset["link"].as_str().unwrap();
     let token = link.split_once("#link=").unwrap().1;

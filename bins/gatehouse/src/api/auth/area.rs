@@ -51,7 +51,9 @@ impl Auth {
         match found {
             Ok(false) => Ok(()),
             Ok(true) => Err(Problem::invalid_request(format!("{field}: {}", WeakPassword::Breached))),
-            Err(error) => Err(Problem::unavailable().because(&error)),
+            Err(error) => {
+                Err(Problem::unavailable_for("Passwords cannot be checked now", 60).because(&error))
+            }
         }
     }
 
