@@ -112,7 +112,7 @@ pub(crate) async fn handle_request(
     let _answering = pipeline.load.arrived();
     let mut line = LogLine { operation, tenant: None, quiet };
     let work = async {
-        let admitted = admit(&request, named, &pipeline, &gate, &arrival, &mut line.tenant).await;
+        let admitted = admit(&request, named, &pipeline, &gate, &arrival).await;
         match admitted {
             Err(problem) => Ok(request.into_response(shape.answer(&problem))),
             Ok(()) => next
@@ -154,7 +154,9 @@ pub(crate) async fn handle_request(
     if let (Area::Scim, Ok(response)) = (area, &mut answered) {
         pipeline.scim_refusals.note(response);
     }
-    let actor = answered.as_ref().ok().and_then(|response| access::actor(response.request()));
+    let identified = answered.as_ref().ok().and_then(|response| access::identified(response.request()));
+    let (tenant, actor) = identified.map(|by| (by.tenant.to_string(), by.actor)).unzip();
+    line.tenant = tenant;
     let logged = LoggedResponse { method: &method, status: status.as_u16(), took, cause, refused, actor };
     line.write(&logged, &arrival, &pipeline, &gate);
     answered
@@ -238,7 +240,6 @@ async fn admit(
     pipeline: &Pipeline,
     gate: &Gate,
     arrival: &RequestOrigin,
-    of: &mut Option<String>,
 ) -> Result<(), Problem> {
     let operation = match named {
         RouteMatch::Operation(operation) => operation,
@@ -255,7 +256,6 @@ async fn admit(
     } else {
         let is_sign_out = operation.mode == OperationMode::SignOut;
         let tenant = gate.authenticate(pipeline, request, request.headers(), arrival, is_sign_out).await?;
-        *of = Some(tenant.to_string());
         if Area::of(request.path()) == Area::Scim {
             pipeline.scim_rates.admit(&tenant, async || gate.tier(&tenant).await).await?;
         }

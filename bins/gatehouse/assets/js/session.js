@@ -1,4 +1,5 @@
-// API requests of the signed-in user, and heartbeats while the page is used. Leaves the page when the session ends.
+// API requests of the signed-in user, and heartbeats. Leaves the page when the session ends. Requests of a page that nobody uses
+// do not count as use of the session, so they do not keep it alive.
 
 import { call, request } from "./api.js";
 import { $$, onAct } from "./page.js";
@@ -13,10 +14,20 @@ function leave(reason) {
   location.assign(`/auth/login?${new URLSearchParams({ next: location.pathname + location.search, reason })}`);
 }
 
-/** Wraps a request function so that it leaves the page if the session has ended. */
-const signedIn = (send) => async (...asked) => {
+// When somebody used the page for the last time.
+let usedAt = Date.now();
+/** How long after that the page still counts as used, in milliseconds. */
+const USED = 5 * 60_000;
+
+for (const act of ["keydown", "pointerdown", "pointermove", "wheel", "scroll"]) {
+  document.addEventListener(act, () => { usedAt = Date.now(); }, { capture: true, passive: true });
+}
+
+/** Wraps a request function so that it leaves the page if the session has ended, and says if nobody uses the page. */
+const signedIn = (send) => async (method, path, body, headers = {}) => {
   try {
-    return await send(...asked);
+    const isUsed = Date.now() - usedAt < USED;
+    return await send(method, path, body, isUsed ? headers : { ...headers, "X-Session-Idle": "1" });
   } catch (error) {
     if (error.status === 401 && over.includes(error.code)) leave(error.code);
     throw error;
@@ -65,10 +76,8 @@ export async function ask(method, path, body) {
   }
 }
 
-// Undefined while a heartbeat is due that nobody has caused yet.
 let timer;
-// Whether somebody has used the page since the last heartbeat. An unused page lets its session end.
-let isUsed = true;
+let beating = false;
 
 /** Reloads the page, whose session is another one or needs a second factor. */
 function reload() {
@@ -78,9 +87,9 @@ function reload() {
 
 /** Sends a heartbeat, and reloads the page if the session is another one. */
 async function beat() {
+  if (beating) return;
+  beating = true;
   clearTimeout(timer);
-  timer = 0;
-  isUsed = false;
   let next = 300;
   try {
     const { session, nextHeartbeatSeconds } = await mine("POST", "/api/me/sessions/heartbeat");
@@ -90,24 +99,13 @@ async function beat() {
     // A second factor is required now. After any other error, the next heartbeat tries again.
     if (error.reason === "MFA_REQUIRED") reload();
   }
-  timer = setTimeout(due, next * 1000);
+  beating = false;
+  timer = setTimeout(beat, next * 1000);
 }
 
-/** Sends the heartbeat that is due, at once or when somebody uses the page again. */
-function due() {
-  timer = undefined;
-  if (isUsed) beat();
-}
-
-/** Starts heartbeats, on a timer while the page is used, and whenever it becomes visible. */
+/** Starts heartbeats, on a timer and whenever the page becomes visible. */
 export function keepAlive() {
   document.addEventListener("visibilitychange", () => { if (!document.hidden) beat(); });
-  for (const act of ["keydown", "pointerdown", "pointermove", "wheel", "scroll"]) {
-    document.addEventListener(act, () => {
-      isUsed = true;
-      if (timer === undefined) beat();
-    }, { capture: true, passive: true });
-  }
   beat();
 }
 

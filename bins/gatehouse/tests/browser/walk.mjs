@@ -199,7 +199,7 @@ const walks = {
     await other.context.close();
   },
 
-  "a page that nobody uses sends no heartbeats": async () => {
+  "a page that nobody uses does not keep its session alive": async () => {
     await unused(browser, base, (page) => signIn(page, "dave@example.com", facts.password, "/auth/login?next=/account/security"));
   },
 

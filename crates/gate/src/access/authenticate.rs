@@ -17,7 +17,7 @@ use tokens::{RawToken, TokenKind};
 use super::{
     authority::{AuthenticatedCaller, check_credential, identify, refused},
     gate::Gate,
-    request_identity::{RequestIdentity, RequestOrigin, user_agent},
+    request_identity::{Identified, RequestIdentity, RequestOrigin, SESSION_IDLE, user_agent},
 };
 use crate::{
     caller::Caller,
@@ -52,6 +52,7 @@ impl Gate {
         let AuthenticatedCaller { caller, network, policy } = vouched;
         let (actor, who) = identify(&caller);
         let ctx = self.ctx(tenant.clone(), actor, arrival);
+        request.extensions_mut().insert(Identified { tenant: tenant.clone(), actor: ctx.actor.id.clone() });
         if let (Caller::Session(signed), false) = (&caller, is_sign_out) {
             device_bound::require(pipeline, &ctx, signed, headers)?;
         }
@@ -60,7 +61,9 @@ impl Gate {
             policy?;
             pipeline.networks.admit(&self.store, &ctx, network, &who).await?;
         }
-        pipeline.last_uses.note(&tenant, &caller, ctx.now, arrival.ip);
+        if !headers.contains_key(SESSION_IDLE) {
+            pipeline.last_uses.note(&tenant, &caller, ctx.now, arrival.ip);
+        }
         request.extensions_mut().insert(RequestIdentity {
             caller,
             network,

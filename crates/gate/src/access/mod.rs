@@ -15,12 +15,12 @@ mod visitor;
 pub use self::{
     authority::{WorkError, lifetime},
     gate::Gate,
-    request_identity::user_agent,
+    request_identity::{SESSION_IDLE, user_agent},
     tenant_access::Access,
     unit_of_work::record,
     visitor::Visitor,
 };
 pub(crate) use self::{
-    request_identity::{RequestOrigin, actor, passed},
+    request_identity::{RequestOrigin, identified, passed},
     unit_of_work::record_in_background,
 };

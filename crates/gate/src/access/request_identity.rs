@@ -6,7 +6,7 @@ use actix_web::{
     HttpMessage, HttpRequest,
     http::header::{self, HeaderMap},
 };
-use kernel::{Ctx, TraceContext};
+use kernel::{Ctx, TenantId, TraceContext};
 use store::NetworkMark;
 
 use crate::caller::Caller;
@@ -39,9 +39,20 @@ pub(crate) fn passed(request: &HttpRequest) -> Option<(Caller, Ctx)> {
     request.extensions().get::<RequestIdentity>().map(|pass| (pass.caller.clone(), pass.ctx.clone()))
 }
 
-/// Returns the ID of the user or token of a request that the middleware has admitted.
-pub(crate) fn actor(request: &HttpRequest) -> Option<String> {
-    request.extensions().get::<RequestIdentity>().map(|pass| pass.ctx.actor.id.clone())
+/// Marks requests of a page that nobody uses. They do not count as use of the session.
+pub const SESSION_IDLE: &str = "x-session-idle";
+
+/// Whose credential a request has, also if the request is refused.
+#[derive(Clone)]
+pub(crate) struct Identified {
+    pub(crate) tenant: TenantId,
+    /// The ID of the user or token.
+    pub(crate) actor: String,
+}
+
+/// Returns whose credential a request has, if it is known.
+pub(crate) fn identified(request: &HttpRequest) -> Option<Identified> {
+    request.extensions().get().cloned()
 }
 
 /// Returns the `User-Agent` header, or an empty string.

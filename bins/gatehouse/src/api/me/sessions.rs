@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 use super::locked::lock;
 use crate::api::{Answer, AtProvider, Call, auth::Revoked};
 use gate::{
-    access::{lifetime, user_agent},
+    access::{SESSION_IDLE, lifetime, user_agent},
     body::answer,
     cookies,
     errors::Problem,
@@ -156,7 +156,8 @@ pub(crate) async fn revoke_other_sessions(call: Call<OwnAccount>) -> Answer {
 /// Keep the session alive
 ///
 /// Renews the cookies, including `as_sid`, and records device and place. A token of a neighbouring service is
-/// exchanged for a session of this service. The body is optional and ignored.
+/// exchanged for a session of this service. The body is optional and ignored. With the header `X-Session-Idle` the request does
+/// not count as use, and the session still ends after its idle time.
 #[utoipa::path(
     security(("sessionCookie" = [])),
     responses((status = 200, description = "The session continues.", body = Heartbeat))
@@ -167,10 +168,13 @@ pub(crate) async fn heartbeat(call: Call<OwnAccount>) -> Answer {
     let (label, location) =
         (device_label(user_agent(call.request.headers())), call.site.pipeline.locate(call.ctx().ip));
     let absolute_days = signed.holder.policy.session.absolute_days;
+    let is_used = !call.request.headers().contains_key(SESSION_IDLE);
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let (held, mut session) = lock(tx, &signed).await?;
-        session.record_use(ctx.now, ctx.ip, label, location);
-        tx.update_session(&session).await?;
+        if is_used {
+            session.record_use(ctx.now, ctx.ip, label, location);
+            tx.update_session(&session).await?;
+        }
         Ok::<_, Problem>(Audited::without((session, held.person), Unaudited::LastUse))
     };
     let (session, person) = call.write(work).await?;
