@@ -47,7 +47,7 @@ fn failure_text(failure: Failure) -> String {
         Failure::TooLarge => {
             "the document is larger than 512 KiB; enter the URL of the metadata of one identity provider"
         }
-        Failure::Protocol => "the server did not respond with HTTP",
+        _ => "the server did not respond with HTTP",
     };
     what.to_owned()
 }

@@ -103,6 +103,6 @@ fn failure_text(failure: Failure) -> &'static str {
             "the server's address is not public; the operator can allow it with the setting webhooks_allow_cidrs"
         }
         Failure::TooLarge => "the response is larger than 256 KiB",
-        Failure::Protocol => "the server did not respond with HTTP",
+        _ => "the server did not respond with HTTP",
     }
 }

@@ -1,6 +1,6 @@
 //! A program that permits security keys certified under FIPS 140 and one other model. No web server or database.
 //!
-//! `cargo run -p attestation --example embed_attestation`
+//! `cargo run -p gatehouse-attestation --example embed_attestation`
 
 use attestation::{Candidate, Group, Mode, Policy, Reason, catalog};
 

@@ -8,6 +8,7 @@ use crate::change::MAX_MODELS;
 
 /// The reason why a policy was not changed.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// The policy names too many models.
     #[error("write at most {MAX_MODELS} models")]

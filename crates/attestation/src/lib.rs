@@ -37,6 +37,10 @@ mod store;
 mod test;
 mod trust_anchors;
 
+/// The attribute for implementations of [`AttestationPolicyStore`].
+pub use async_trait::async_trait;
+pub use kernel::{StoreError, StoreResult, Timestamp};
+
 pub use aaguid::{Aaguid, ParseAaguidError};
 pub use catalog::{Authenticator, Group, catalog, find};
 pub use change::{ChangedPolicy, MAX_MODELS, set};

@@ -79,6 +79,7 @@ pub struct Signer {
 
 /// The reason for refusing a document.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum MdsError {
     /// The document does not consist of three base64url parts, or its header is incomplete.
     #[error("not a signed document (JWS): {0}")]

@@ -70,6 +70,7 @@ impl Candidate {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 #[cfg_attr(feature = "openapi", schema(as = AttestationReason))]
+#[non_exhaustive]
 pub enum Reason {
     /// Neither its model nor its group is allowed, or the policy requires an attestation and none proves the model.
     AllowlistNoMatch,

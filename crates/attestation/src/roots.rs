@@ -16,6 +16,7 @@ pub struct Roots {
 
 /// The reason why a certificate file was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum FileError {
     /// The file contains no certificate.
     #[error("it contains no certificate")]

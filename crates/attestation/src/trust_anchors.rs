@@ -172,11 +172,11 @@ impl LastRead {
         if digest == self.digest {
             return Ok(None);
         }
-        if let Some(refused) = &self.refused
-            && refused.digest == digest
-            && now < refused.until
-        {
-            return Err(refused.error.clone());
+        match &self.refused {
+            Some(refused) if refused.digest == digest && now < refused.until => {
+                return Err(refused.error.clone());
+            }
+            _ => {}
         }
         let used = self.edition.as_ref().map(|(number, _)| *number);
         let loaded = found.load(now).and_then(|loaded| {

@@ -1,7 +1,7 @@
 //! An audit log inside your own service, with your own event codes: typed payloads, and entries that are searched,
 //! sealed and proved. One entry is then tampered with and detected. Needs neither a database nor a web server.
 //!
-//! `cargo run -p audit --example embed_audit`
+//! `cargo run -p gatehouse-audit --example embed_audit`
 
 use std::sync::Arc;
 
@@ -14,39 +14,31 @@ use audit::{
 };
 use kernel::{Actor, Ctx, Env, MasterKeys, Secret, SystemEnv, TenantId};
 use serde::Serialize;
-use utoipa::ToSchema;
 
 /// The payload of an event. Payloads contain IDs and names of fields, not personal data.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
 struct InvoicePaid {
     cents: u64,
 }
 
 impl EventData for InvoicePaid {
     const CODE: &'static str = "ACCOUNT_INVOICE_PAID";
-    const DESCRIPTION: &'static str = "An invoice was paid.";
     const RESOURCE_TYPE: &'static str = "invoice";
-    const EXAMPLE_ID: &'static str = "inv_1";
+    const DESCRIPTION: &'static str = "An invoice was paid.";
 
-    fn example() -> Self {
-        Self { cents: 4200 }
+    fn example() -> Option<Self> {
+        Some(Self { cents: 4200 })
     }
 }
 
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
 struct InvoiceVoided {
     reason: &'static str,
 }
 
 impl EventData for InvoiceVoided {
     const CODE: &'static str = "ACCOUNT_INVOICE_VOIDED";
-    const DESCRIPTION: &'static str = "An invoice was cancelled.";
     const RESOURCE_TYPE: &'static str = "invoice";
-    const EXAMPLE_ID: &'static str = "inv_1";
-
-    fn example() -> Self {
-        Self { reason: "DUPLICATE" }
-    }
 }
 
 /// Returns the result together with its audit event, so that the event cannot be forgotten.

@@ -8,6 +8,7 @@ use kernel::StoreError;
 
 /// Why a search filter is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum FilterError {
     /// `action` is not a list of codes and prefixes.
     #[error("{0:?} is neither an event code nor a prefix followed by *")]
@@ -49,6 +50,7 @@ impl InvalidParameter {
 
 /// Why a page of a search cannot be returned.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum SearchError {
     /// The cursor belongs to another search.
     #[error("the cursor is not valid for this search")]
@@ -63,6 +65,7 @@ pub enum SearchError {
 
 /// Why a checkpoint or a proof cannot be returned.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ProofError {
     /// The log is empty.
     #[error("nothing is sealed yet; entries are sealed within a second")]
@@ -92,6 +95,7 @@ pub enum ProofError {
 
 /// Why a note is not a valid signed checkpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum NoteError {
     /// The note is malformed.
     #[error("not a checkpoint")]
@@ -106,6 +110,7 @@ pub enum NoteError {
 
 /// Why an export cannot be verified at all.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ExportError {
     /// It cannot be read.
     #[error("{0}")]

@@ -1,27 +1,37 @@
 //! Events, without actor and time.
 
 use serde::{Deserialize, Serialize};
-use utoipa::PartialSchema;
+use serde_json::{Value, json};
 
 /// An event type: the implementor holds its code, description, typed payload and example.
 ///
 /// The payload contains ids and names of changed fields, but never personal values, because it is sent to webhooks
 /// and stays in the audit log after a user's data is erased.
-pub trait EventData: Serialize + PartialSchema {
-    /// `ACCOUNT_<THING>_<PAST PARTICIPLE>`; never renamed.
+pub trait EventData: Serialize {
+    /// The audit code, such as `INVOICE_PAID`; never renamed.
     const CODE: &'static str;
-    /// A description in one sentence.
-    const DESCRIPTION: &'static str;
     /// The type of the affected resource, such as `user`.
     const RESOURCE_TYPE: &'static str;
+    /// A description in one sentence, for the catalog.
+    const DESCRIPTION: &'static str = "";
     /// A resource id for examples.
-    const EXAMPLE_ID: &'static str;
+    const EXAMPLE_ID: &'static str = "1";
 
     /// An actor's id and type for examples.
     const EXAMPLE_ACTOR: (&'static str, &'static str) = ("sct_01jz1111111111111111111111", "SCIM");
 
-    /// Returns an example payload.
-    fn example() -> Self;
+    /// Returns an example payload, for the catalog.
+    fn example() -> Option<Self>
+    where
+        Self: Sized,
+    {
+        None
+    }
+
+    /// Returns the JSON Schema of the payload, for the catalog.
+    fn schema() -> Value {
+        json!({ "type": "object" })
+    }
 }
 
 /// An event about a resource, ready to be recorded.

@@ -13,11 +13,34 @@
 //! change an unsealed one. The MAC does not prevent the deletion of an entry before it is sealed, and does not
 //! protect against a holder of the key.
 //!
+//! # Example
+//!
+//! A service defines its own events:
+//!
 //! ```
-//! use audit::{Event, events::users::UserDeactivated};
-//! let event = Event::new("usr_1", &UserDeactivated {});
-//! assert_eq!(event.code, "ACCOUNT_USER_DEACTIVATED");
+//! use audit::{Ctx, Entry, EntryKeys, Event, EventData, MasterKeys, MemoryAuditLog};
+//! use audit::AuditStore as _;
+//!
+//! #[derive(serde::Serialize)]
+//! struct InvoicePaid {
+//!     cents: u64,
+//! }
+//! impl EventData for InvoicePaid {
+//!     const CODE: &'static str = "INVOICE_PAID";
+//!     const RESOURCE_TYPE: &'static str = "invoice";
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let ctx = Ctx::system("acme".parse()?, "billing");
+//! let mut log = MemoryAuditLog::new(EntryKeys::derive(&MasterKeys::random(&*ctx.env)));
+//! let paid = Event::new("inv_7", &InvoicePaid { cents: 4200 });
+//! log.append(&[Entry::new(&ctx, paid)]).await?;
+//! # Ok(())
+//! # }
 //! ```
+//!
+//! `examples/embed_audit.rs` searches, seals and proves entries, and finds one that was changed.
 
 mod activity;
 mod audited;
@@ -29,6 +52,7 @@ mod event;
 pub mod events;
 mod export;
 mod export_slots;
+#[cfg(feature = "gatehouse-events")]
 mod groups;
 mod leaf;
 pub mod log;
@@ -41,6 +65,13 @@ mod query;
 mod store;
 mod view;
 
+/// The attribute for implementations of [`AuditStore`] and [`AuditQueryStore`].
+pub use async_trait::async_trait;
+pub use kernel::{
+    Actor, ActorKind, Ctx, Env, Id, MasterKeys, Secret, SigningKeys, StoreError, StoreResult, SystemEnv,
+    TenantId, Timestamp, UserId,
+};
+
 pub use activity::{DayCount, MAX_COUNTED, count_days};
 pub use audited::{Audited, Unaudited};
 pub use catalog::{Catalog, EventSpec};
@@ -49,6 +80,7 @@ pub use error::{FilterError, InvalidParameter, SearchError};
 pub use event::{Event, EventData, subject};
 pub use export::{ExportFormat, ExportWriter, Exported, Proof};
 pub use export_slots::{ExportSlot, ExportSlots};
+#[cfg(feature = "gatehouse-events")]
 pub use groups::EventGroup;
 pub use mac::{EntryKeys, EntryMac, MacProblem};
 pub use memory::MemoryAuditLog;

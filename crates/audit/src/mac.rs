@@ -33,6 +33,7 @@ pub struct EntryMac {
 /// Why a MAC is not valid for an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[non_exhaustive]
 pub enum MacProblem {
     /// The MAC is missing.
     Missing,

@@ -1,6 +1,6 @@
 //! Passwords, TOTP codes and rate limits inside your own service.
 //!
-//! `cargo run -p credentials --example embed_credentials`
+//! `cargo run -p gatehouse-credentials --example embed_credentials`
 
 use std::collections::BTreeMap;
 

@@ -39,6 +39,10 @@ mod ticket;
 pub mod totp;
 mod trust_anchors;
 
+/// The attribute for implementations of the storage traits.
+pub use async_trait::async_trait;
+pub use kernel::{Email, Env, Id, Secret, StoreError, StoreResult, SystemEnv, TenantId, Timestamp, UserId};
+
 pub use error::{CeremonyError, PolicyError, RemovalError, WeakPassword};
 pub use factor::{
     Factor, FactorData, FactorId, FactorIdKind, MAX_FACTORS, NAME_MAX, default_name, may_remove,

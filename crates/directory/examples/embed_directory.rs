@@ -1,6 +1,6 @@
 //! The directory inside your own service: provide a store, then create a tenant and its first administrator.
 //!
-//! `cargo run -p directory --example embed_directory`
+//! `cargo run -p gatehouse-directory --example embed_directory`
 
 use std::{collections::BTreeMap, sync::Arc};
 

@@ -17,6 +17,12 @@ mod role_rule;
 mod store;
 mod tenant;
 
+/// The attribute for implementations of the storage traits.
+pub use async_trait::async_trait;
+pub use kernel::{
+    Actor, Ctx, Email, Env, GroupId, Id, StoreError, StoreResult, SystemEnv, TenantId, Timestamp, UserId,
+};
+
 pub use connection_accounts::{
     CLAIMED_GROUPS_MAX, ConnectionAccountStore, ConnectionAccounts, GroupsChanged, UserCreation, kept_groups,
 };

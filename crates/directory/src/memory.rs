@@ -141,7 +141,8 @@ impl RoleStore for MemoryPeople {
     async fn update_role(&mut self, role: &OwnRole) -> StoreResult<bool> {
         let is_free =
             self.roles.iter().all(|other| other.id == role.id || other.name_key() != role.name_key());
-        if is_free && let Some(kept) = self.roles.iter_mut().find(|kept| kept.id == role.id) {
+        let kept = self.roles.iter_mut().find(|kept| is_free && kept.id == role.id);
+        if let Some(kept) = kept {
             kept.clone_from(role);
         }
         Ok(is_free)

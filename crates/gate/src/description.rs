@@ -7,13 +7,14 @@ use serde_json::{Value, json};
 
 use crate::{
     errors::{SCIM_JSON, schema},
+    purposes::PURPOSES,
     shape::Area,
 };
 
 /// Adds the error schemas and the security schemes, and opens objects without declared members.
 pub fn complete_document(document: &mut Value) {
     let components = [
-        ("/x-step-up-purposes", json!(stepup::PURPOSES)),
+        ("/x-step-up-purposes", json!(PURPOSES)),
         ("/components/schemas/Error", schema::envelope()),
         ("/components/schemas/ScimError", schema::scim_error()),
         ("/components/schemas/ScimRefusal", schema::scim_refusal()),

@@ -39,6 +39,7 @@ pub mod pending_responses;
 pub mod permissions;
 pub mod pipeline;
 pub mod probes;
+pub mod purposes;
 pub mod rate_limit;
 pub mod rates;
 pub mod readiness;

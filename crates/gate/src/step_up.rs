@@ -22,7 +22,7 @@ use audit::{
     events::step_up::{StepUpConsumed, StepUpRefused},
 };
 use kernel::{Ctx, UserId};
-use stepup::{Claims, Invalid, Purpose};
+use stepup::{Claims, Consumed, Invalid, Proof, Purpose};
 use store::Tx;
 use tokens::Scope;
 
@@ -31,6 +31,7 @@ use super::{
     caller::{Caller, Signed},
     errors::Problem,
     pipeline::Pipeline,
+    purposes,
     shape::AreaProblem,
 };
 
@@ -45,10 +46,10 @@ pub trait StepUpPurpose: 'static {
 
 macro_rules! purposes {
     ($($name:ident => $purpose:ident),+ $(,)?) => { $(
-        #[doc = concat!("[`stepup::", stringify!($purpose), "`]")]
+        #[doc = concat!("[`purposes::", stringify!($purpose), "`]")]
         pub enum $name {}
         impl StepUpPurpose for $name {
-            const PURPOSE: Purpose = stepup::$purpose;
+            const PURPOSE: Purpose = purposes::$purpose;
         }
     )+ };
 }
@@ -82,7 +83,7 @@ enum PresentedToken {
     Missing,
     /// A personal access token that was itself issued after a step-up, and needs no other.
     ByPat,
-    Valid(Claims),
+    Valid(Proof),
     Invalid(Invalid, Box<StepUpRefused>),
 }
 
@@ -110,23 +111,22 @@ impl PresentedStepUp {
     /// first.
     pub async fn consume(&self, ctx: &Ctx, tx: &mut Tx) -> Result<ConsumedStepUp, Problem> {
         self.require()?;
-        let PresentedToken::Valid(claims) = &self.token else { return Ok(ConsumedStepUp::none()) };
-        // The token may have expired while the body arrived.
-        let outcome = if ctx.env.now() < claims.expires_at() {
-            stepup::consume(ctx, tx, claims).await?
-        } else {
-            Err(Invalid::Expired)
-        };
-        Ok(ConsumedStepUp(outcome.map(|()| Some(claims.clone())).map_err(|invalid| {
-            let entry = entry(&claims.user.to_string(), &claims.session, &self.purpose, invalid);
-            refusal(invalid, &entry)
-        })))
+        let PresentedToken::Valid(proof) = &self.token else { return Ok(ConsumedStepUp::none()) };
+        match proof.consume(ctx, tx).await {
+            Ok(consumed) => Ok(ConsumedStepUp(Ok(Some(consumed)))),
+            Err(stepup::Error::Invalid(invalid)) => {
+                let claims = proof.claims();
+                let entry = entry(&claims.user.to_string(), &claims.session, &self.purpose, invalid);
+                Ok(ConsumedStepUp(Err(refusal(invalid, &entry))))
+            }
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Locks the acting user and consumes the token.
     pub async fn lock_and_consume(&self, ctx: &Ctx, tx: &mut Tx) -> Result<ConsumedStepUp, Problem> {
-        if let PresentedToken::Valid(claims) = &self.token {
-            lock_person(tx, &claims.user).await?;
+        if let PresentedToken::Valid(proof) = &self.token {
+            lock_person(tx, &proof.claims().user).await?;
         }
         self.consume(ctx, tx).await
     }
@@ -145,7 +145,8 @@ impl PresentedStepUp {
     /// Locks the acting user and the affected user, in a fixed order, if a valid token was presented. For operations
     /// that decide later whether they require one.
     pub async fn lock_both(&self, tx: &mut Tx, affected: &UserId) -> Result<(), Problem> {
-        let PresentedToken::Valid(claims) = &self.token else { return Ok(()) };
+        let PresentedToken::Valid(proof) = &self.token else { return Ok(()) };
+        let claims = proof.claims();
         if *affected < claims.user {
             directory::PeopleStore::person(tx, affected).await?;
         }
@@ -166,7 +167,7 @@ async fn lock_person(tx: &mut Tx, user: &UserId) -> Result<(), Problem> {
 
 /// The result of consuming a token. Check it right before the operation.
 #[must_use = "if it is not checked, a token that was already consumed permits the operation"]
-pub struct ConsumedStepUp(Result<Option<Claims>, Problem>);
+pub struct ConsumedStepUp(Result<Option<Consumed>, Problem>);
 
 impl ConsumedStepUp {
     /// Returns the result when no token was required.
@@ -181,7 +182,7 @@ impl ConsumedStepUp {
 
     /// Returns the token's claims; `None` if no token was required.
     pub fn claims(self) -> Result<Option<Claims>, Problem> {
-        self.0
+        Ok(self.0?.map(Consumed::into_claims))
     }
 }
 
@@ -230,7 +231,7 @@ fn read_token(request: &HttpRequest, purpose: &Purpose) -> PresentedToken {
         }
     };
     match checked {
-        Ok(claims) => PresentedToken::Valid(claims),
+        Ok(proof) => PresentedToken::Valid(proof),
         Err(invalid) => {
             let (user, session) = (signed.session.user.to_string(), signed.session.id.to_string());
             PresentedToken::Invalid(invalid, Box::new(entry(&user, &session, purpose, invalid)))

@@ -4,7 +4,7 @@ use std::{net::IpAddr, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Env, TenantId, Timestamp, TraceContext, UserId};
+use crate::{Env, SystemEnv, TenantId, Timestamp, TraceContext, UserId};
 
 /// Type of actor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -93,6 +93,11 @@ pub struct Ctx {
 }
 
 impl Ctx {
+    /// Creates a context of this process, with the system's clock and randomness. `name` is the acting component.
+    pub fn system(tenant: TenantId, name: impl Into<String>) -> Self {
+        Self::new(Arc::new(SystemEnv::default()), tenant, Actor::system(name))
+    }
+
     /// Creates a context without a request. Reads `now` from `env` once.
     pub fn new(env: Arc<dyn Env>, tenant: TenantId, actor: Actor) -> Self {
         Self { tenant, actor, request_id: None, trace: None, ip: None, now: env.now(), env }

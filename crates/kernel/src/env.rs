@@ -1,11 +1,6 @@
 //! The source of time and randomness.
 
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
-
-use ring::{
-    digest,
-    rand::{SecureRandom, SystemRandom},
-};
+use ring::rand::{SecureRandom, SystemRandom};
 
 use crate::Timestamp;
 
@@ -44,36 +39,49 @@ impl Env for SystemEnv {
     }
 }
 
-/// A clock that advances only on request, and bytes that repeat in every run. For tests only.
-#[derive(Debug)]
-pub struct ManualEnv {
-    millis: AtomicI64,
-    drawn: AtomicU64,
-}
+#[cfg(feature = "testing")]
+pub use manual::ManualEnv;
 
-impl ManualEnv {
-    /// Creates an environment whose clock shows `time`.
-    pub fn at(time: Timestamp) -> Self {
-        Self { millis: AtomicI64::new(time.unix_millis()), drawn: AtomicU64::new(0) }
+#[cfg(feature = "testing")]
+mod manual {
+    use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+
+    use ring::digest;
+
+    use super::Env;
+    use crate::Timestamp;
+
+    /// A clock that advances only on request, and bytes that repeat in every run. For tests only.
+    #[derive(Debug)]
+    pub struct ManualEnv {
+        millis: AtomicI64,
+        drawn: AtomicU64,
     }
 
-    /// Advances the clock by `millis`.
-    pub fn advance_millis(&self, millis: i64) {
-        self.millis.fetch_add(millis, Ordering::SeqCst);
-    }
-}
+    impl ManualEnv {
+        /// Creates an environment whose clock shows `time`.
+        pub fn at(time: Timestamp) -> Self {
+            Self { millis: AtomicI64::new(time.unix_millis()), drawn: AtomicU64::new(0) }
+        }
 
-impl Env for ManualEnv {
-    fn now(&self) -> Timestamp {
-        Timestamp::from_unix_millis(self.millis.load(Ordering::SeqCst))
+        /// Advances the clock by `millis`.
+        pub fn advance_millis(&self, millis: i64) {
+            self.millis.fetch_add(millis, Ordering::SeqCst);
+        }
     }
 
-    fn fill(&self, bytes: &mut [u8]) {
-        for chunk in bytes.chunks_mut(digest::SHA256_OUTPUT_LEN) {
-            let count = self.drawn.fetch_add(1, Ordering::SeqCst);
-            let block = digest::digest(&digest::SHA256, &count.to_be_bytes());
-            for (to, from) in chunk.iter_mut().zip(block.as_ref()) {
-                *to = *from;
+    impl Env for ManualEnv {
+        fn now(&self) -> Timestamp {
+            Timestamp::from_unix_millis(self.millis.load(Ordering::SeqCst))
+        }
+
+        fn fill(&self, bytes: &mut [u8]) {
+            for chunk in bytes.chunks_mut(digest::SHA256_OUTPUT_LEN) {
+                let count = self.drawn.fetch_add(1, Ordering::SeqCst);
+                let block = digest::digest(&digest::SHA256, &count.to_be_bytes());
+                for (to, from) in chunk.iter_mut().zip(block.as_ref()) {
+                    *to = *from;
+                }
             }
         }
     }

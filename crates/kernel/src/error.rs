@@ -1,12 +1,38 @@
 //! The error type of all storage.
 
-use std::{error::Error, time::Duration};
+use std::{error::Error, fmt, time::Duration};
 
 /// The result of a storage operation.
 pub type StoreResult<T> = Result<T, StoreError>;
 
+/// A unique key of a store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum UniqueKey {
+    /// The name of a user (`userName`, RFC 7643 §4.1.1).
+    UserName,
+    /// The address that a user signs in with.
+    SignInEmail,
+    /// The name of a group (`displayName`, RFC 7643 §4.2).
+    GroupName,
+    /// Another key, by its name in the store.
+    Other(String),
+}
+
+impl fmt::Display for UniqueKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::UserName => "the name of a user",
+            Self::SignInEmail => "the sign-in address of a user",
+            Self::GroupName => "the name of a group",
+            Self::Other(name) => name,
+        })
+    }
+}
+
 /// The reason why a storage operation failed. A missing row is no error: it is `Ok(None)`.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum StoreError {
     /// The database is unreachable or overloaded, or chose this transaction to resolve a deadlock. A retry may
     /// succeed.
@@ -14,7 +40,7 @@ pub enum StoreError {
     Unavailable(#[source] Box<dyn Error + Send + Sync>),
     /// A unique key is taken. The whole unit of work is rolled back.
     #[error("a unique key is already taken: {0}")]
-    Taken(String),
+    Taken(UniqueKey),
     /// The database rejected a statement.
     #[error("the database rejected a statement: {0}")]
     Database(#[source] Box<dyn Error + Send + Sync>),

@@ -1,4 +1,5 @@
-//! Identifiers: a type prefix and 26 characters that sort by time and cannot be guessed.
+//! Identifiers. Those that Gatehouse generates are a type prefix and 26 characters that sort by time and cannot be
+//! guessed. Tenants, users and groups may have the ids of the service that embeds a crate.
 
 use std::{cmp, fmt, hash, marker::PhantomData, str::FromStr, sync::LazyLock};
 
@@ -18,10 +19,16 @@ static BASE32: LazyLock<Encoding> = LazyLock::new(|| {
 /// Number of characters after `prefix_`: 48 bits of milliseconds and 80 random bits.
 const KEY_LEN: usize = 26;
 
+/// Maximum length of an id that another service chose, in bytes.
+const MAX_LEN: usize = 128;
+
 /// The kind of object that an [`Id`] identifies.
 pub trait Kind: 'static {
     /// The letters before the underscore, such as `usr`.
     const PREFIX: &'static str;
+    /// Whether the ids of an embedding service are valid: any text of 1 to 128 bytes without control characters and
+    /// without spaces at its ends. Otherwise, only ids that [`Id::new`] generates are valid.
+    const ACCEPTS_FOREIGN: bool = false;
 }
 
 /// The kind of [`TenantId`].
@@ -29,8 +36,9 @@ pub trait Kind: 'static {
 pub enum Tenant {}
 impl Kind for Tenant {
     const PREFIX: &'static str = "ten";
+    const ACCEPTS_FOREIGN: bool = true;
 }
-/// `ten_…`
+/// `ten_…`, or the id of an embedding service.
 pub type TenantId = Id<Tenant>;
 
 /// The kind of [`UserId`]. The SCIM user has the same id.
@@ -38,8 +46,9 @@ pub type TenantId = Id<Tenant>;
 pub enum User {}
 impl Kind for User {
     const PREFIX: &'static str = "usr";
+    const ACCEPTS_FOREIGN: bool = true;
 }
-/// `usr_…`
+/// `usr_…`, or the id of an embedding service.
 pub type UserId = Id<User>;
 
 /// The kind of group ids.
@@ -47,11 +56,23 @@ pub type UserId = Id<User>;
 pub enum Group {}
 impl Kind for Group {
     const PREFIX: &'static str = "grp";
+    const ACCEPTS_FOREIGN: bool = true;
 }
-/// `grp_…`
+/// `grp_…`, or the id of an embedding service.
 pub type GroupId = Id<Group>;
 
-/// An identifier of a `K`: `prefix_` and 26 characters. Opaque to clients.
+/// An identifier of a `K`. Opaque to clients.
+///
+/// [`Id::new`] generates `prefix_` and 26 characters. The ids of tenants, users and groups may also come from the
+/// service that embeds a crate, as text or as a number:
+///
+/// ```
+/// use kernel::UserId;
+/// let ada: UserId = "9f1c62e4-7d55-4f0a-8c2e-1f6d1c0b7a11".parse()?;
+/// assert_eq!(UserId::from(42_u64), "42".parse()?);
+/// assert!("".parse::<UserId>().is_err());
+/// # Ok::<(), kernel::ParseIdError>(())
+/// ```
 pub struct Id<K> {
     text: Box<str>,
     kind: PhantomData<fn() -> K>,
@@ -59,8 +80,15 @@ pub struct Id<K> {
 
 /// The text is not an id of the expected kind.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("write an ID of the form {0}_…")]
-pub struct ParseIdError(&'static str);
+#[non_exhaustive]
+pub enum ParseIdError {
+    /// The kind has generated ids only. Contains its prefix.
+    #[error("write an ID of the form {0}_…")]
+    NotGenerated(&'static str),
+    /// The text is empty, longer than 128 bytes, has control characters, or starts or ends with a space.
+    #[error("write an ID of 1 to 128 bytes, without control characters and without spaces at its ends")]
+    Malformed,
+}
 
 impl<K: Kind> Id<K> {
     /// Creates an id from the time of `env` in milliseconds and 80 random bits.
@@ -85,17 +113,22 @@ impl<K: Kind> Id<K> {
 
     /// Creates an id from `key`, the part after the underscore, as credentials contain it.
     pub fn from_key(key: &str) -> Result<Self, ParseIdError> {
-        format!("{}_{key}", K::PREFIX).parse()
+        if !is_generated_key(key) {
+            return Err(ParseIdError::NotGenerated(K::PREFIX));
+        }
+        Ok(Self::from_text(format!("{}_{key}", K::PREFIX)))
     }
 
-    /// Returns the 26 characters after the underscore.
+    /// Returns the 26 characters after the underscore. The key of another service's id is all of it, which
+    /// [`Id::from_key`] refuses.
     pub fn key(&self) -> &str {
-        self.text.split_once('_').map_or("", |(_, key)| key)
+        Self::generated_key(&self.text).unwrap_or(&self.text)
     }
 
-    /// Returns the creation time, to the millisecond.
+    /// Returns the creation time, to the millisecond; 1970 for another service's id.
     pub fn created_at(&self) -> crate::Timestamp {
-        let bytes = BASE32.decode(self.key().as_bytes()).unwrap_or_default();
+        let key = Self::generated_key(&self.text).unwrap_or_default();
+        let bytes = BASE32.decode(key.as_bytes()).unwrap_or_default();
         let millis = bytes.iter().take(6).fold(0, |millis, byte| millis << 8 | i64::from(*byte));
         crate::Timestamp::from_unix_millis(millis)
     }
@@ -108,19 +141,55 @@ impl<K: Kind> Id<K> {
     fn from_text(text: String) -> Self {
         Self { text: text.into_boxed_str(), kind: PhantomData }
     }
+
+    /// Returns the key in the text of a generated id.
+    fn generated_key(text: &str) -> Option<&str> {
+        let key = text.strip_prefix(K::PREFIX)?.strip_prefix('_')?;
+        is_generated_key(key).then_some(key)
+    }
+}
+
+fn is_generated_key(key: &str) -> bool {
+    key.len() == KEY_LEN && BASE32.decode(key.as_bytes()).is_ok()
 }
 
 impl<K: Kind> FromStr for Id<K> {
     type Err = ParseIdError;
 
     fn from_str(text: &str) -> Result<Self, ParseIdError> {
-        let key = text.strip_prefix(K::PREFIX).and_then(|rest| rest.strip_prefix('_'));
-        match key {
-            Some(key) if key.len() == KEY_LEN && BASE32.decode(key.as_bytes()).is_ok() => {
-                Ok(Self::from_text(text.to_owned()))
+        text.to_owned().try_into()
+    }
+}
+
+impl<K: Kind> TryFrom<String> for Id<K> {
+    type Error = ParseIdError;
+
+    fn try_from(text: String) -> Result<Self, ParseIdError> {
+        if K::ACCEPTS_FOREIGN {
+            let is_valid = (1..=MAX_LEN).contains(&text.len()) && !text.contains(char::is_control);
+            if !is_valid || text.trim() != text {
+                return Err(ParseIdError::Malformed);
             }
-            _ => Err(ParseIdError(K::PREFIX)),
+        } else if Self::generated_key(&text).is_none() {
+            return Err(ParseIdError::NotGenerated(K::PREFIX));
         }
+        Ok(Self::from_text(text))
+    }
+}
+
+impl From<u64> for TenantId {
+    fn from(number: u64) -> Self {
+        Self::from_text(number.to_string())
+    }
+}
+impl From<u64> for UserId {
+    fn from(number: u64) -> Self {
+        Self::from_text(number.to_string())
+    }
+}
+impl From<u64> for GroupId {
+    fn from(number: u64) -> Self {
+        Self::from_text(number.to_string())
     }
 }
 
@@ -167,7 +236,7 @@ impl<K> Serialize for Id<K> {
 }
 impl<'de, K: Kind> Deserialize<'de> for Id<K> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
+        String::deserialize(deserializer)?.try_into().map_err(de::Error::custom)
     }
 }
 
@@ -190,14 +259,49 @@ mod tests {
         assert_eq!(first.as_str().len(), 4 + KEY_LEN);
     }
 
+    enum Widget {}
+    impl Kind for Widget {
+        const PREFIX: &'static str = "wid";
+    }
+
     #[test]
     fn other_prefixes_and_malformed_text_are_refused() {
         let env = ManualEnv::at("2026-01-01T00:00:00.000Z".parse().unwrap());
+        assert!(Id::<Widget>::new(&env).as_str().parse::<Id<Widget>>().is_ok());
         let tenant = TenantId::new(&env);
+        for text in [
+            tenant.as_str(),
+            "",
+            "wid_",
+            "wid",
+            "wid_01",
+            "wid_ooooooooooooooooooooooooo!",
+            "wid_\u{0}",
+            "42",
+        ] {
+            let parsed = text.parse::<Id<Widget>>();
+            assert_eq!(parsed, Err(ParseIdError::NotGenerated("wid")), "{text}");
+        }
+        for key in ["", "42", tenant.as_str()] {
+            assert_eq!(UserId::from_key(key), Err(ParseIdError::NotGenerated("usr")), "{key}");
+        }
+    }
+
+    #[test]
+    fn ids_of_an_embedding_service_are_kept_as_they_are() {
         for text in
-            [tenant.as_str(), "", "usr_", "usr", "usr_01", "usr_ooooooooooooooooooooooooo!", "usr_\u{0}"]
+            ["42", "9f1c62e4-7d55-4f0a-8c2e-1f6d1c0b7a11", "ada@example.com", "usr_1", "Ada Lovelace", "ø"]
         {
-            assert!(text.parse::<UserId>().is_err(), "{text}");
+            let id: UserId = text.parse().unwrap();
+            assert_eq!((id.as_str(), id.key()), (text, text));
+            assert_eq!(id.created_at().unix_millis(), 0);
+            assert_eq!(UserId::try_from(text.to_owned()), Ok(id));
+        }
+        assert_eq!(TenantId::from(7).as_str(), "7");
+        let longest = "a".repeat(MAX_LEN);
+        assert!(longest.parse::<GroupId>().is_ok());
+        for text in ["", " ", " a", "a ", "a\nb", "a\u{0}", &format!("{longest}a")] {
+            assert_eq!(text.parse::<UserId>(), Err(ParseIdError::Malformed), "{text:?}");
         }
     }
 }

@@ -4,14 +4,15 @@
 //! The crate does no I/O. Domain code takes a [`Ctx`] and never reads the clock:
 //!
 //! ```
-//! use kernel::{Actor, Ctx, Env, ManualEnv, Tenant, TenantId, Id};
-//! use std::sync::Arc;
+//! use kernel::{Ctx, UserId};
 //!
-//! let env = Arc::new(ManualEnv::at("2026-01-01T00:00:00.000Z".parse()?));
-//! let ctx = Ctx::new(env.clone(), Id::<Tenant>::new(&*env), Actor::system("example"));
-//! assert_eq!(ctx.now.to_string(), "2026-01-01T00:00:00.000Z");
-//! # Ok::<(), kernel::ParseTimestampError>(())
+//! let ctx = Ctx::system("acme".parse()?, "example");
+//! let ada = UserId::new(&*ctx.env);
+//! assert!(ada.as_str().starts_with("usr_") && ada.created_at() >= ctx.now);
+//! # Ok::<(), kernel::ParseIdError>(())
 //! ```
+//!
+//! Tests take `ManualEnv` instead (feature `testing`), whose clock advances only on request.
 
 mod ctx;
 mod email;
@@ -27,8 +28,10 @@ mod trace;
 
 pub use ctx::{Actor, ActorKind, Ctx};
 pub use email::{Email, ParseEmailError};
-pub use env::{Env, ManualEnv, SystemEnv};
-pub use error::{StoreError, StoreResult};
+#[cfg(feature = "testing")]
+pub use env::ManualEnv;
+pub use env::{Env, SystemEnv};
+pub use error::{StoreError, StoreResult, UniqueKey};
 pub use id::{Group, GroupId, Id, Kind, ParseIdError, Tenant, TenantId, User, UserId};
 pub use json::not_null;
 pub use keys::{SealingKeys, Signature, SigningKeys};

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use data_encoding::BASE64;
 
-use crate::Secret;
+use crate::{Env, Secret};
 
 /// Master keys with their ids, newest first. All keys of an installation are derived from them.
 ///
@@ -22,6 +22,7 @@ pub struct MasterKeys(Vec<(String, Secret<Vec<u8>>)>);
 
 /// The reason for refusing master keys.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum InvalidMasterKey {
     /// The id is empty, too long, or contains a character that separates the parts of a token.
     #[error("the ID {0:?} of a master key has to be 1 to 32 ASCII letters and digits")]
@@ -36,6 +37,7 @@ pub enum InvalidMasterKey {
 
 /// The reason for refusing master keys that an operator wrote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ParseMasterKeysError {
     /// A key is not base64 of 32 bytes, or the bytes are not random.
     #[error("write base64 of 32 random bytes; generate them with: openssl rand -base64 32")]
@@ -86,6 +88,13 @@ impl MasterKeys {
             }
         }
         Ok(Self(keys))
+    }
+
+    /// Creates one random key. Everything that it signs or seals is lost with it.
+    pub fn random(env: &dyn Env) -> Self {
+        let mut bytes = vec![0; Self::MIN_BYTES];
+        env.fill(&mut bytes);
+        Self(vec![("random".to_owned(), Secret::new(bytes))])
     }
 
     /// Creates an empty set, which signs and verifies nothing.

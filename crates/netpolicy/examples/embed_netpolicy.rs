@@ -1,17 +1,15 @@
 //! A program that only accepts requests from the office, and refuses changes that would lock everybody out. No web
 //! server or database.
 //!
-//! `cargo run -p netpolicy --example embed_netpolicy`
+//! `cargo run -p gatehouse-netpolicy --example embed_netpolicy`
 
-use std::{net::IpAddr, sync::Arc};
+use std::net::IpAddr;
 
-use kernel::{Actor, Ctx, Env, SystemEnv, TenantId};
-use netpolicy::{Decision, Editor, Error, MemoryStore, Mode, Settings, Surface, add, set};
+use netpolicy::{Ctx, Decision, Editor, Error, MemoryStore, Mode, Settings, Surface, add, set};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let env: Arc<dyn Env> = Arc::new(SystemEnv::default());
-    let ctx = Ctx::new(env.clone(), TenantId::new(&*env), Actor::system("embed"));
+    let ctx = Ctx::system("acme".parse()?, "example");
     let mut store = MemoryStore::default();
     let (office, home): (IpAddr, IpAddr) = ("203.0.113.7".parse()?, "198.51.100.7".parse()?);
     let on = Settings { mode: Mode::Allowlist, admin_bypass: false, ..Settings::default() };

@@ -15,6 +15,7 @@ pub struct Cidr(IpCidr);
 
 /// The reason why a text is not a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ParseCidrError {
     /// The syntax is wrong.
     #[error("write an address range such as 203.0.113.0/24 or 2001:db8::/32, or a single address")]

@@ -10,6 +10,7 @@ use crate::{
 
 /// The reason why a policy was not changed.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// The change would lock everybody out.
     #[error("This policy would block everybody. Add a rule first, or keep the administrators' bypass.")]
@@ -41,6 +42,7 @@ pub enum Error {
 
 /// The reason why a preview is impossible.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum PreviewError {
     /// The member of the request contains no address.
     #[error("{0}: {1:?} is not an IPv4 or IPv6 address")]

@@ -6,19 +6,22 @@
 //! that would lock everybody out, or block the editor's own address without confirmation.
 //!
 //! ```
-//! use netpolicy::{Cidr, Decision, Mode, Policy, Reason, Settings, Surface};
-//! let office: Cidr = "203.0.113.0/24".parse()?;
-//! let settings = Settings { mode: Mode::Allowlist, admin_bypass: false, ..Settings::default() };
-//! let policy = Policy::of_ranges(settings, [office]);
-//! let inside = policy.decide(Some([203, 0, 113, 7].into()), Surface::Api, false);
-//! assert_eq!((inside.decision, inside.reason), (Decision::Allow, Reason::RuleMatch));
+//! use netpolicy::{Decision, Policy, Reason, Surface};
+//!
+//! let policy = Policy::allow_only(["203.0.113.0/24".parse()?]);
+//! assert!(policy.permits([203, 0, 113, 7].into()));
 //! let outside = policy.decide(Some([198, 51, 100, 7].into()), Surface::Api, false);
 //! assert_eq!((outside.decision, outside.reason), (Decision::Deny, Reason::NoRuleMatch));
-//! assert!("203.0.113.7/24".parse::<Cidr>().is_err(), "the host bits are not zero");
 //! # Ok::<(), netpolicy::ParseCidrError>(())
 //! ```
 //!
-//! `examples/embed_netpolicy.rs` is a program that restricts access with this crate. The crate does not depend on HTTP or
+//! # An allowlist for an axum service
+//!
+//! With the feature `tower`, [`tower::NetworkPolicyLayer`] guards a service of any framework that uses tower:
+//!
+#![doc = concat!("```no_run\n", include_str!("../examples/allowlist.rs"), "```")]
+//!
+//! `examples/embed_netpolicy.rs` changes a policy without locking everybody out. The crate does not depend on HTTP or
 //! databases.
 
 mod change;
@@ -34,6 +37,12 @@ mod preview;
 mod proxies;
 mod range_index;
 mod store;
+#[cfg(feature = "tower")]
+pub mod tower;
+
+/// The attribute for implementations of [`NetworkPolicyStore`].
+pub use async_trait::async_trait;
+pub use kernel::{Actor, Ctx, Env, Id, StoreError, StoreResult, SystemEnv, TenantId, Timestamp};
 
 pub use change::{Editor, MAX_LABEL, MAX_RULES, add, remove, rename, set};
 pub use cidr::{Cidr, ParseCidrError};

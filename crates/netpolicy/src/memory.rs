@@ -25,31 +25,15 @@ impl NetworkPolicyStore for MemoryStore {
         Ok(self.settings)
     }
 
-    async fn network_settings_to_change(&mut self) -> StoreResult<Settings> {
-        Ok(self.settings)
-    }
-
     async fn set_network_settings(&mut self, settings: &Settings) -> StoreResult<()> {
         self.settings = *settings;
         Ok(())
-    }
-
-    async fn network_policy(&mut self) -> StoreResult<(Settings, Vec<Rule>)> {
-        Ok((self.settings, self.network_rules().await?))
     }
 
     async fn network_rules(&mut self) -> StoreResult<Vec<Rule>> {
         let mut rules = self.rules.clone();
         rules.sort_by(|one, other| one.id.cmp(&other.id));
         Ok(rules)
-    }
-
-    async fn network_rule(&mut self, id: &RuleId) -> StoreResult<Option<Rule>> {
-        Ok(self.rules.iter().find(|rule| rule.id == *id).cloned())
-    }
-
-    async fn count_network_rules(&mut self) -> StoreResult<usize> {
-        Ok(self.rules.len())
     }
 
     async fn insert_network_rule(&mut self, rule: &Rule) -> StoreResult<bool> {

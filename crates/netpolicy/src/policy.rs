@@ -160,6 +160,7 @@ pub enum Decision {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 #[cfg_attr(feature = "openapi", schema(as = NetworkReason))]
+#[non_exhaustive]
 pub enum Reason {
     /// The policy is off.
     ModeOff,
@@ -193,12 +194,27 @@ pub struct Policy {
 }
 
 impl Policy {
+    /// Builds a policy that allows these ranges and blocks all other addresses, on all surfaces and for administrators
+    /// too. Without a range, it blocks everybody.
+    ///
+    /// ```
+    /// use netpolicy::Policy;
+    /// let policy = Policy::allow_only(["203.0.113.0/24".parse()?, "2001:db8::/32".parse()?]);
+    /// assert!(policy.permits([203, 0, 113, 7].into()) && !policy.permits([198, 51, 100, 7].into()));
+    /// # Ok::<(), netpolicy::ParseCidrError>(())
+    /// ```
+    pub fn allow_only(ranges: impl IntoIterator<Item = Cidr>) -> Self {
+        let settings = Settings { mode: Mode::Allowlist, admin_bypass: false, ..Settings::default() };
+        Self::of_ranges(settings, ranges)
+    }
+
     /// Builds a policy from rules. A verdict refers to a rule by its index.
     pub fn new(settings: Settings, rules: &[Rule]) -> Self {
         Self::of_ranges(settings, rules.iter().map(|rule| rule.cidr))
     }
 
-    /// Builds a policy from ranges. A verdict refers to a range by its index.
+    /// Builds a policy from ranges. They count only with [`Mode::Allowlist`], and administrators bypass them by
+    /// default; use [`Policy::allow_only`] for a plain allowlist. A verdict refers to a range by its index.
     pub fn of_ranges(settings: Settings, ranges: impl IntoIterator<Item = Cidr>) -> Self {
         let (mut v4, mut v6) = (Vec::new(), Vec::new());
         for (place, range) in ranges.into_iter().enumerate() {
@@ -215,6 +231,11 @@ impl Policy {
     /// Returns the settings.
     pub fn settings(&self) -> Settings {
         self.settings
+    }
+
+    /// Whether an address may reach the API. For other surfaces, administrators and reasons, use [`Policy::decide`].
+    pub fn permits(&self, address: IpAddr) -> bool {
+        self.decide(Some(address), Surface::Api, false).decision == Decision::Allow
     }
 
     /// Decides whether a request from this address may reach a surface.

@@ -5,7 +5,7 @@
 
 use std::{net::IpAddr, str::FromStr};
 
-use cidr::IpCidr;
+use crate::Cidr;
 
 /// The header that trusted proxies write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +40,7 @@ impl FromStr for ProxyHeader {
 #[derive(Debug, Clone)]
 pub struct Proxies {
     /// The addresses of trusted proxies.
-    pub trusted: Vec<IpCidr>,
+    pub trusted: Vec<Cidr>,
     /// The header they write.
     pub header: ProxyHeader,
 }
@@ -78,7 +78,7 @@ impl Proxies {
 
     /// Whether this is the address of a trusted proxy.
     pub fn trusts(&self, address: IpAddr) -> bool {
-        self.trusted.iter().any(|range| range.contains(&address))
+        self.trusted.iter().any(|range| range.contains(address))
     }
 }
 

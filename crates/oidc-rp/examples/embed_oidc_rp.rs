@@ -1,6 +1,6 @@
 //! Shows a sign-in with OpenID Connect, step by step, with a provider in the same process.
 //!
-//! `cargo run -p oidc-rp --example embed_oidc_rp`. Your service sends the requests with its own HTTP client, and stores the hash of
+//! `cargo run -p gatehouse-oidc-rp --example embed_oidc_rp`. Your service sends the requests with its own HTTP client, and stores the hash of
 //! the state with the request until the redirect arrives.
 #![expect(clippy::unwrap_used, reason = "an example ends at the first error")]
 

@@ -1,4 +1,4 @@
-//! Measures the CPU time of validating an ID token: `cargo run --release -p oidc-rp --example validation_cost`.
+//! Measures the CPU time of validating an ID token: `cargo run --release -p gatehouse-oidc-rp --example validation_cost`.
 #![expect(clippy::unwrap_used, reason = "an example ends at the first error")]
 
 use std::time::Instant;

@@ -180,9 +180,8 @@ fn check_binding(claims: &Claims, expected: &Expected<'_>, algorithm: Algorithm)
 }
 
 fn check_authentication(claims: &Claims, expected: &Expected<'_>, _: Algorithm) -> Result<(), Refusal> {
-    if let Some(auth_time) = claims.auth_time
-        && auth_time > expected.now.plus_millis(SKEW_MILLIS)
-    {
+    let latest = expected.now.plus_millis(SKEW_MILLIS);
+    if let Some(auth_time) = claims.auth_time.filter(|auth_time| *auth_time > latest) {
         return Err(Refusal::new(Reason::AuthTime, format!("auth_time is {auth_time}, in the future")));
     }
     if let Some(max_age) = expected.max_age {

@@ -27,6 +27,8 @@ mod text;
 mod token;
 mod values;
 
+pub use kernel::{Email, Env, Secret, SystemEnv, Timestamp};
+
 pub use algorithm::Algorithm;
 pub use callback::Callback;
 pub use claims::Claims;

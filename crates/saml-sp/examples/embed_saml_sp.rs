@@ -1,6 +1,6 @@
 //! Adds sign-in through an identity provider to your own service, with axum and in-memory storage.
 //!
-//! `cargo run -p saml-sp --example embed_saml_sp -- idp-metadata.xml example.com` serves on <http://127.0.0.1:8765>. Register
+//! `cargo run -p gatehouse-saml-sp --example embed_saml_sp -- idp-metadata.xml example.com` serves on <http://127.0.0.1:8765>. Register
 //! the printed metadata URL with the identity provider and open `/login`. Without arguments, the example generates an
 //! identity provider, shows what it would be sent and that an unsigned response is rejected, and exits.
 #![expect(clippy::unwrap_used, reason = "an example speaks by panicking")]

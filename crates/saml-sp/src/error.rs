@@ -9,6 +9,7 @@ use kernel::{StoreError, Timestamp};
 
 /// The reason a provider cannot be created or changed.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ProviderError {
     /// A field has an invalid value.
     #[error("{field}: {problem}")]
@@ -43,6 +44,7 @@ pub enum ProviderError {
 
 /// The reason a domain cannot be verified or released.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum DomainError {
     /// Another tenant has verified it.
     #[error("Another tenant has verified {0}. That tenant has to release the domain first.")]
@@ -79,6 +81,7 @@ pub enum DomainError {
 
 /// The reason metadata cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum MetadataError {
     /// Longer than 512 KiB.
     #[error("the metadata is larger than {} KiB; send the metadata of one identity provider", MAX_METADATA / 1024)]
@@ -117,6 +120,7 @@ pub enum MetadataError {
 
 /// The reason a certificate is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum CertificateError {
     /// Not an X.509 certificate.
     #[error("write an X.509 certificate as PEM, or its DER form as base64")]

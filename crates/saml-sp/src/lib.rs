@@ -52,6 +52,12 @@ mod testing;
 mod write;
 mod xml;
 
+/// The attribute for implementations of [`ProviderStore`].
+pub use async_trait::async_trait;
+pub use kernel::{
+    Actor, Ctx, Email, Env, Id, Secret, StoreError, StoreResult, SystemEnv, TenantId, Timestamp, UserId,
+};
+
 pub use binding::{Binding, Incoming, LogoutService, Outgoing};
 pub use certificate::{Certificate, Certificates};
 pub use change::{New, check_domains_free, complete_rotation, create, remove, replace, start_rotation};

@@ -6,7 +6,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use kernel::{StoreError, StoreResult, TenantId, Timestamp, UserId};
+use kernel::{StoreError, StoreResult, TenantId, Timestamp, UniqueKey, UserId};
 
 use crate::{
     connection_test::{ConnectionTest, ConnectionTestId},
@@ -96,7 +96,7 @@ impl TenantData {
         let others = self.providers.values().filter(|other| other.id != provider.id);
         let theirs: BTreeSet<_> = others.flat_map(|other| &other.email_domains).collect();
         let taken = provider.email_domains.iter().find(|domain| theirs.contains(domain))?;
-        Some(StoreError::Taken(taken.to_string()))
+        Some(StoreError::Taken(UniqueKey::Other(taken.to_string())))
     }
 }
 
@@ -139,7 +139,7 @@ impl ProviderStore for MemoryStore {
         self.with(|inner| match inner.domain_conflict(provider) {
             Some(error) => Err(error),
             None if inner.providers.contains_key(&provider.id) => {
-                Err(StoreError::Taken(provider.id.to_string()))
+                Err(StoreError::Taken(UniqueKey::Other(provider.id.to_string())))
             }
             None => {
                 inner.providers.insert(provider.id.clone(), provider.clone());

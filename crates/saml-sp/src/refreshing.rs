@@ -105,9 +105,8 @@ pub async fn schedule_early_refresh(
     store: &mut dyn ProviderStore,
     id: &ProviderId,
 ) -> StoreResult<()> {
-    if let Some(mut provider) = store.provider(id).await?
-        && let Some(at) = provider.early_refresh_at(ctx.now)
-    {
+    let Some(mut provider) = store.provider(id).await? else { return Ok(()) };
+    if let Some(at) = provider.early_refresh_at(ctx.now) {
         provider.refresh.next_at = Some(at);
         store.update_provider(&provider).await?;
     }

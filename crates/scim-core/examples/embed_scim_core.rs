@@ -1,18 +1,13 @@
 //! Handles SCIM provisioning inside your own service, given a store, a context and the client's JSON.
 //!
-//! `cargo run -p scim-core --example embed_scim_core`
+//! `cargo run -p gatehouse-scim-core --example embed_scim_core`
 
-use std::sync::Arc;
-
-use kernel::{Actor, Ctx, SystemEnv, TenantId};
-use scim_core::{OnExisting, Params, Patch, UserDraft, memory::MemoryStore, schema::USERS, users};
+use scim_core::{Ctx, OnExisting, Params, Patch, UserDraft, memory::MemoryStore, schema::USERS, users};
 use serde_json::json;
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), scim_core::Error> {
-    let env = Arc::new(SystemEnv::default());
-    let tenant = TenantId::new(&*env);
-    let ctx = Ctx::new(env, tenant, Actor::scim("sct_example"));
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let ctx = Ctx::system("acme".parse()?, "example");
     let mut store = MemoryStore::new();
 
     let body = json!({ "userName": "ada@example.com", "name": { "givenName": "Ada" } });

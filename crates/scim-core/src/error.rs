@@ -1,10 +1,11 @@
 //! Errors in the terms of RFC 7644 §3.12.
 
-use kernel::StoreError;
+use kernel::{StoreError, UniqueKey};
 use serde_json::{Value, json};
 
 /// The `scimType` of an error body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ScimType {
     /// The filter cannot be parsed or uses an unsupported feature.
     InvalidFilter,
@@ -58,6 +59,7 @@ impl ScimType {
 
 /// The reason an operation failed.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// The filter is not valid; the message says why.
     #[error("{0}")]
@@ -106,11 +108,14 @@ impl From<StoreError> for Error {
     fn from(error: StoreError) -> Self {
         match error {
             // A concurrent request took the value between our check and our write.
-            StoreError::Taken(key) if key.contains("sign_in_email") => {
-                Self::Uniqueness { attribute: "emails" }
-            }
-            StoreError::Taken(key) if key.contains("group") => Self::Uniqueness { attribute: "displayName" },
-            StoreError::Taken(_) => Self::Uniqueness { attribute: "userName" },
+            StoreError::Taken(key) => Self::Uniqueness {
+                attribute: match key {
+                    UniqueKey::SignInEmail => "emails",
+                    UniqueKey::GroupName => "displayName",
+                    UniqueKey::UserName => "userName",
+                    _ => "another attribute",
+                },
+            },
             StoreError::ScanTooLong(limit) => Self::TooMany(format!(
                 "The search took longer than {} s. Compare an indexed attribute with eq: id, userName, \
                  externalId or emails.value of users; id, displayName or externalId of groups. Or read the list \

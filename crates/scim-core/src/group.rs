@@ -9,6 +9,7 @@ use crate::{
     Error, fold,
     input::{external_id, only, single},
     json::{write_head, write_meta, write_text},
+    location::location,
     patch::member_ids,
     schema::{Attribute, GROUP},
 };
@@ -107,8 +108,7 @@ impl Group {
         }
         group.insert("displayName".into(), json!(self.display_name));
         if !members.is_empty() {
-            let member =
-                |id: &UserId| json!({ "value": id, "type": "User", "$ref": format!("{base}/Users/{id}") });
+            let member = |id: &UserId| json!({ "value": id, "type": "User", "$ref": location(base, "Users", id.as_str()) });
             group.insert("members".into(), members.iter().map(member).collect());
         }
         let meta = json!({
@@ -129,10 +129,10 @@ impl Group {
         if !members.is_empty() {
             out.push_str(",\"members\":[");
             for (number, id) in members.iter().enumerate() {
-                out.push_str(if number > 0 { ",{\"value\":\"" } else { "{\"value\":\"" });
-                out.push_str(id.as_str());
-                out.push_str("\",\"type\":\"User\",\"$ref\":");
-                write_text(&format!("{base}/Users/{id}"), out);
+                out.push_str(if number > 0 { ",{\"value\":" } else { "{\"value\":" });
+                write_text(id.as_str(), out);
+                out.push_str(",\"type\":\"User\",\"$ref\":");
+                write_text(&location(base, "Users", id.as_str()), out);
                 out.push('}');
             }
             out.push(']');
@@ -143,7 +143,7 @@ impl Group {
 
     /// Returns the resource's URL.
     pub fn location(&self, base: &str) -> String {
-        format!("{base}/Groups/{}", self.id)
+        location(base, "Groups", self.id.as_str())
     }
 }
 
@@ -163,10 +163,12 @@ mod tests {
             (json!({ "displayName": "Looms" }), 3),
         ] {
             let group = Group::new(&ctx, &GroupDraft::read(&body).unwrap()).unwrap();
-            let members: Vec<_> = (0..members).map(|_| UserId::new(&*env)).collect();
+            let mut members: Vec<_> = (0..members).map(|_| UserId::new(&*env)).collect();
+            members.push("a\"/b".parse().unwrap());
             let mut text = String::new();
             group.write_json(&members, "http://x\"y", &mut text);
-            assert_eq!(text, group.to_json(&members, "http://x\"y").to_string());
+            let written: Value = serde_json::from_str(&text).unwrap();
+            assert_eq!(written, group.to_json(&members, "http://x\"y"));
         }
     }
 }

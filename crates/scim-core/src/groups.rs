@@ -22,7 +22,10 @@ pub struct ChangedGroup {
 
 /// Creates a group with its members.
 pub async fn create(ctx: &Ctx, store: &mut dyn GroupStore, draft: GroupDraft) -> Result<ChangedGroup, Error> {
-    let group = Group::new(ctx, &draft)?;
+    let mut group = Group::new(ctx, &draft)?;
+    if let Some(id) = store.new_group_id(ctx).await? {
+        group.id = id;
+    }
     if !store.insert_group(&group).await? {
         return Err(Error::Uniqueness { attribute: "displayName" });
     }

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use crate::json::remove;
 use crate::{
     Error,
     schema::{Attribute, ENTERPRISE_USER, EXTERNAL_ID, Mutability, Type, USER},
@@ -45,12 +46,12 @@ impl UserDraft {
             Some(_) => return Err(Error::invalid(extension, "must be an object")),
         }
         refuse_large(&attributes, MAX_SIZE)?;
-        let user_name = match attributes.shift_remove("userName") {
+        let user_name = match remove(&mut attributes, "userName") {
             Some(Value::String(name)) if !name.trim().is_empty() => Some(name),
             Some(_) => return Err(Error::invalid("userName", "must not be blank")),
             None => None,
         };
-        let active = attributes.shift_remove("active").and_then(|active| active.as_bool());
+        let active = remove(&mut attributes, "active").and_then(|active| active.as_bool());
         Ok(Self { user_name, external_id: external_id(body)?, active, attributes })
     }
 

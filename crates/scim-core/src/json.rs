@@ -3,7 +3,15 @@
 use std::fmt::Write as _;
 
 use kernel::Timestamp;
-use serde_json::Value;
+use serde_json::{Map, Value};
+
+/// Removes a member and returns its value. Keeps the order of the others even if the host enables `preserve_order` of
+/// serde_json, with which `Map::remove` moves the last member.
+pub(crate) fn remove(map: &mut Map<String, Value>, name: &str) -> Option<Value> {
+    let value = map.get_mut(name)?.take();
+    map.retain(|key, _| key != name);
+    Some(value)
+}
 
 /// Writes a JSON string.
 pub(crate) fn write_text(text: &str, out: &mut String) {
@@ -16,7 +24,7 @@ pub(crate) fn write_text(text: &str, out: &mut String) {
     }
 }
 
-/// Writes the start of a resource with its common attributes (RFC 7643 §3.1). Schemas and ids need no escaping.
+/// Writes the start of a resource with its common attributes (RFC 7643 §3.1). Schemas need no escaping.
 pub(crate) fn write_head(schemas: &[&str], id: &str, external_id: Option<&str>, out: &mut String) {
     out.push_str("{\"schemas\":[");
     for (number, schema) in schemas.iter().enumerate() {
@@ -24,9 +32,8 @@ pub(crate) fn write_head(schemas: &[&str], id: &str, external_id: Option<&str>, 
         out.push_str(schema);
         out.push('"');
     }
-    out.push_str("],\"id\":\"");
-    out.push_str(id);
-    out.push('"');
+    out.push_str("],\"id\":");
+    write_text(id, out);
     if let Some(external_id) = external_id {
         out.push_str(",\"externalId\":");
         write_text(external_id, out);

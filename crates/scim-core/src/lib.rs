@@ -8,17 +8,27 @@
 //!
 //! | to | use |
 //! |---|---|
-//! | serve users to an identity provider from your own storage | [`Service`] |
-//! | serve groups too | [`groups`], and [`Group`] for request and response bodies |
+//! | serve users and groups to an identity provider | [`Service`] |
+//! | keep a small number of users | [`UserTable`] |
+//! | keep any number of users and groups | [`UserStore`], [`GroupStore`] |
+//! | call operations yourself | [`users`], [`groups`] |
 //! | parse a filter and evaluate it on JSON | [`Filter::parse`], [`Filter::matches`] |
 //! | compile a filter to a query of your database | match on [`Filter`] |
 //! | apply a PATCH to a user | [`Patch::read`], [`User::patched`] |
 //! | try changes without making them | [`Overlay`] |
 //! | test your storage | the feature `conformance` |
 //!
-//! # SCIM from a `HashMap`, in 60 lines
+//! # SCIM from a `HashMap`
 //!
 #![doc = concat!("```no_run\n", include_str!("../examples/hashmap.rs"), "```")]
+
+/// The attribute for implementations of [`UserStore`], [`GroupStore`] and [`UserTable`].
+pub use async_trait::async_trait;
+pub use kernel::{
+    Actor, Ctx, Email, Env, GroupId, Id, StoreError, StoreResult, SystemEnv, TenantId, Timestamp, UniqueKey,
+    UserId,
+};
+pub use serde_json::Value;
 
 mod attributes;
 #[cfg(feature = "conformance")]
@@ -30,6 +40,7 @@ mod group;
 pub mod groups;
 mod input;
 mod json;
+mod location;
 pub mod memory;
 mod overlay;
 mod page;
@@ -40,6 +51,7 @@ pub mod schema;
 mod search;
 mod service;
 mod store;
+mod table;
 mod user;
 pub mod users;
 
@@ -57,7 +69,8 @@ pub use params::Params;
 pub use patch::{MemberChanges, Patch, Target};
 pub use projection::{Projection, Selected};
 pub use search::{Search, SearchResult};
-pub use service::{Answer, Request, Service, service_provider_config};
+pub use service::{Answer, AuthenticationScheme, ProviderConfig, Request, Service, service_provider_config};
 pub use store::{GroupStore, MAX_MEMBERSHIPS, MembersChanged, ScimStore, UserStore};
+pub use table::{TableStore, UserTable};
 pub use user::{EmailValue, Membership, User};
 pub use users::OnExisting;

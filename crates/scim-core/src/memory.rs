@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
-use kernel::{GroupId, StoreError, StoreResult, Timestamp, UserId};
+use kernel::{GroupId, StoreError, StoreResult, Timestamp, UniqueKey, UserId};
 
 use crate::{
     Group, GroupStore, MemberChanges, MembersChanged, Membership, Query, ResourcePage, User, UserStore,
+    table::taken_key,
 };
 
 /// Stores one tenant's users and groups in maps; oldest first, because ids sort by time.
@@ -22,15 +23,9 @@ impl MemoryStore {
         Self::default()
     }
 
-    fn other(&self, user: &User, same: impl Fn(&User) -> bool) -> bool {
-        self.users.values().any(|other| other.id != user.id && same(other))
-    }
-
-    fn is_name_taken(&self, user: &User) -> bool {
-        let key = |user: &User| user.sign_in_email().map(|email| email.key());
-        let (name, email) = (user.user_name_key(), key(user));
-        self.other(user, |other| other.user_name_key() == name)
-            || (email.is_some() && self.other(user, |other| key(other) == email))
+    /// Returns the key of the user that another user has.
+    fn taken(&self, user: &User) -> Option<UniqueKey> {
+        taken_key(user, self.users.values())
     }
 
     fn group_taken(&self, group: &Group) -> bool {
@@ -68,7 +63,7 @@ impl UserStore for MemoryStore {
     }
 
     async fn insert_user(&mut self, user: &User) -> StoreResult<bool> {
-        let free = !self.is_name_taken(user);
+        let free = self.taken(user).is_none();
         if free {
             self.users.insert(user.id.clone(), user.clone());
         }
@@ -76,8 +71,8 @@ impl UserStore for MemoryStore {
     }
 
     async fn update_user(&mut self, _: &User, user: &User) -> StoreResult<()> {
-        if self.is_name_taken(user) {
-            return Err(StoreError::Taken("userName or sign-in address".into()));
+        if let Some(key) = self.taken(user) {
+            return Err(StoreError::Taken(key));
         }
         self.users.insert(user.id.clone(), user.clone());
         Ok(())
@@ -122,7 +117,7 @@ impl GroupStore for MemoryStore {
 
     async fn update_group(&mut self, group: &Group) -> StoreResult<()> {
         if self.group_taken(group) {
-            return Err(StoreError::Taken("group".into()));
+            return Err(StoreError::Taken(UniqueKey::GroupName));
         }
         if let Some((kept, _)) = self.groups.get_mut(&group.id) {
             *kept = group.clone();

@@ -3,6 +3,7 @@
 use kernel::UserId;
 use serde_json::{Map, Value};
 
+use crate::json::remove;
 use crate::{
     Group, User,
     schema::{AttrPath, ResourceType, Returned, Schema, Type},
@@ -137,12 +138,12 @@ fn only(members: Map<String, Value>, selected: &[Selected]) -> Map<String, Value
 fn without(mut members: Map<String, Value>, selected: &Selected) -> Map<String, Value> {
     match selected {
         Selected::Extension(schema) => {
-            members.shift_remove(schema.id);
+            remove(&mut members, schema.id);
         }
         Selected::Attribute(path) if path.attribute.returned == Returned::Always => {}
         Selected::Attribute(path) => match path.extension {
             Some(urn) => {
-                if let Some(Value::Object(inner)) = members.shift_remove(urn) {
+                if let Some(Value::Object(inner)) = remove(&mut members, urn) {
                     let rest = without(inner, &Selected::Attribute(AttrPath { extension: None, ..*path }));
                     if !rest.is_empty() {
                         members.insert(urn.into(), Value::Object(rest));
@@ -151,14 +152,14 @@ fn without(mut members: Map<String, Value>, selected: &Selected) -> Map<String, 
             }
             None => match (path.sub, members.get_mut(path.attribute.name)) {
                 (None, _) => {
-                    members.shift_remove(path.attribute.name);
+                    remove(&mut members, path.attribute.name);
                 }
                 (Some(sub), Some(value)) if path.attribute.kind == Type::Complex => {
                     *value = each(value.take(), &|inner| {
-                        inner.shift_remove(sub.name);
+                        remove(inner, sub.name);
                     });
                     if is_empty(value) {
-                        members.shift_remove(path.attribute.name);
+                        remove(&mut members, path.attribute.name);
                     }
                 }
                 _ => {}

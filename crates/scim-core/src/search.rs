@@ -59,7 +59,7 @@ impl Search {
     /// Returns a page of groups and users, ordered by id. `grp_…` sorts before `usr_…`.
     pub async fn run(&self, store: &mut dyn ScimStore) -> Result<ResourcePage<SearchResult>, Error> {
         let page = &self.groups.page;
-        let groups = groups::list(store, &self.groups, self.wants_members()).await?;
+        let groups = groups::list(store.as_groups(), &self.groups, self.wants_members()).await?;
         let found = u32::try_from(groups.resources.len()).unwrap_or(page.count);
         let left = page.count - found;
         let start = match page.start.clone() {
@@ -71,7 +71,7 @@ impl Search {
         let of_users =
             Query { page: Page { start, count: if look_ahead { 1 } else { left } }, ..self.users.clone() };
         let with_groups = self.user_projection.wants("groups") && !look_ahead;
-        let mut users = users::list(store, &of_users, with_groups).await?;
+        let mut users = users::list(store.as_users(), &of_users, with_groups).await?;
         let beyond = if look_ahead { !users.resources.is_empty() } else { left == 0 && users.total > 0 };
         if look_ahead {
             users.resources.clear();

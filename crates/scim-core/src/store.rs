@@ -1,7 +1,7 @@
 //! The storage traits. A store serves one tenant, so no call can name the wrong one.
 
 use async_trait::async_trait;
-use kernel::{GroupId, StoreResult, Timestamp, UserId};
+use kernel::{Ctx, GroupId, StoreResult, Timestamp, UserId};
 
 use crate::{Group, MemberChanges, Query, ResourcePage, User};
 
@@ -25,6 +25,11 @@ pub trait UserStore: Send {
     /// have more than [`MAX_MEMBERSHIPS`] memberships together, the store may stop reading and set
     /// [`ResourcePage::cut`].
     async fn find_users(&mut self, query: &Query, groups: bool) -> StoreResult<ResourcePage<User>>;
+    /// Returns the id of a user to be created; `None` for a generated one. Implement it to assign ids of your own, as
+    /// from a sequence.
+    async fn new_user_id(&mut self, _ctx: &Ctx) -> StoreResult<Option<UserId>> {
+        Ok(None)
+    }
     /// Inserts a user; returns `false` without inserting if its name or sign-in address is taken.
     async fn insert_user(&mut self, user: &User) -> StoreResult<bool>;
     /// Updates a user. Fails with [`StoreError::Taken`] if its name or sign-in address is taken.
@@ -46,6 +51,10 @@ pub trait GroupStore: Send {
     async fn find_groups(&mut self, query: &Query) -> StoreResult<ResourcePage<Group>>;
     /// Returns the members of these groups, sorted by group and member, at most `limit` in all.
     async fn members(&mut self, groups: &[GroupId], limit: u32) -> StoreResult<Vec<(GroupId, UserId)>>;
+    /// Returns the id of a group to be created; `None` for a generated one.
+    async fn new_group_id(&mut self, _ctx: &Ctx) -> StoreResult<Option<GroupId>> {
+        Ok(None)
+    }
     /// Inserts a group; returns `false` without inserting if its name is taken.
     async fn insert_group(&mut self, group: &Group) -> StoreResult<bool>;
     /// Updates a group. Fails with [`StoreError::Taken`] if its name is taken.
@@ -62,10 +71,23 @@ pub trait GroupStore: Send {
     ) -> StoreResult<MembersChanged>;
 }
 
-/// The users and groups of one tenant.
-pub trait ScimStore: UserStore + GroupStore {}
+/// The users and groups of one tenant. Implemented for each type that has both traits.
+pub trait ScimStore: UserStore + GroupStore {
+    /// Returns the users.
+    fn as_users(&mut self) -> &mut dyn UserStore;
+    /// Returns the groups.
+    fn as_groups(&mut self) -> &mut dyn GroupStore;
+}
 
-impl<S: UserStore + GroupStore> ScimStore for S {}
+impl<S: UserStore + GroupStore> ScimStore for S {
+    fn as_users(&mut self) -> &mut dyn UserStore {
+        self
+    }
+
+    fn as_groups(&mut self) -> &mut dyn GroupStore {
+        self
+    }
+}
 
 /// The effective membership changes, sorted: added users who were not members, removed users who were.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

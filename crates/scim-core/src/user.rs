@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use crate::{
     Attributes, Error, UserDraft, fold,
     json::{write_head, write_meta, write_text},
+    location::location,
     schema::{Attribute, ENTERPRISE_USER, USER},
 };
 
@@ -200,7 +201,7 @@ impl User {
 
     /// Returns the resource's URL.
     pub fn location(&self, base: &str) -> String {
-        format!("{base}/Users/{}", self.id)
+        location(base, "Users", self.id.as_str())
     }
 }
 
@@ -211,7 +212,7 @@ fn groups_json(groups: Vec<Membership>, base: &str) -> Value {
     let group = |one: Membership| {
         json!({
             "value": one.group,
-            "$ref": format!("{base}/Groups/{}", one.group),
+            "$ref": location(base, "Groups", one.group.as_str()),
             "display": one.display,
             "type": "direct",
         })
@@ -292,7 +293,8 @@ mod tests {
                 }
                 let mut text = String::new();
                 user.write_json("http://x\"y", &mut text);
-                assert_eq!(text, user.clone().into_json("http://x\"y").to_string());
+                let written: Value = serde_json::from_str(&text).unwrap();
+                assert_eq!(written, user.clone().into_json("http://x\"y"));
             }
         }
         assert!(EXTENSION_MEMBER.contains(ENTERPRISE_USER.id));

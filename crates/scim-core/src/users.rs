@@ -29,7 +29,10 @@ pub async fn create(
     draft: UserDraft,
     on_existing: OnExisting,
 ) -> Result<CreatedUser, Error> {
-    let user = User::new(ctx, draft)?;
+    let mut user = User::new(ctx, draft)?;
+    if let Some(id) = store.new_user_id(ctx).await? {
+        user.id = id;
+    }
     if store.insert_user(&user).await? {
         return Ok(CreatedUser::New(user));
     }

@@ -1,6 +1,6 @@
 //! Sessions inside your own service: provide a store, then start, list and revoke sessions and read the cookie.
 //!
-//! `cargo run -p sessions --example embed_sessions`
+//! `cargo run -p gatehouse-sessions --example embed_sessions`
 
 use std::sync::Arc;
 

@@ -31,6 +31,12 @@ mod rules;
 mod session;
 mod store;
 
+/// The attribute for implementations of the storage traits.
+pub use async_trait::async_trait;
+pub use kernel::{
+    Actor, Ctx, Env, Id, Secret, StoreError, StoreResult, SystemEnv, TenantId, Timestamp, UserId,
+};
+
 pub use cookie::{Claims, CookieKeys, CookieName, CookieSecret, NotASession, ShortSecret, chunks};
 pub use cookie_secrets::{CookieSecrets, WeakSecret};
 pub use device::{device_label, ip_prefix};

@@ -12,8 +12,7 @@ use credentials::{
 use kernel::{Ctx, StoreResult, TenantId, UserId};
 use serde_json::Value;
 use sessions::Session;
-use stepup::{Answer, Ceremonies, Ceremony, Error, Factor, IssuedToken, Verified};
-use tokio::sync::OnceCell;
+use stepup::{Answer, Ceremonies, Ceremony, Error, Factor, IssuedToken, StepUpStore, Verified};
 
 use crate::{
     account::Account,
@@ -22,25 +21,31 @@ use crate::{
 
 /// The second factors of a locked account, for [`stepup::begin`] and [`stepup::verify`]. They are read once, after
 /// the challenge row is locked, to keep one order of row locks everywhere.
-pub struct SecondFactors<'a> {
+pub struct SecondFactors<'a, S> {
+    store: &'a mut S,
     verifiers: Verifiers<'a>,
     account: &'a Account,
-    verified: OnceCell<Vec<Enrolled>>,
+    verified: Option<Vec<Enrolled>>,
 }
 
-impl<'a> SecondFactors<'a> {
-    /// Creates the ceremonies of this account.
-    pub fn new(verifiers: Verifiers<'a>, account: &'a Account) -> Self {
-        Self { verifiers, account, verified: OnceCell::new() }
+impl<'a, S: FactorStore> SecondFactors<'a, S> {
+    /// Creates the ceremonies of this account, in the unit of work of `store`.
+    pub fn new(store: &'a mut S, verifiers: Verifiers<'a>, account: &'a Account) -> Self {
+        Self { store, verifiers, account, verified: None }
     }
 
-    async fn verified<S: FactorStore>(&self, store: &mut S) -> StoreResult<&[Enrolled]> {
-        let read = async || {
-            let mut factors = store.factors(&self.account.person.id).await?;
+    async fn read(&mut self) -> StoreResult<()> {
+        if self.verified.is_none() {
+            let mut factors = self.store.factors(&self.account.person.id).await?;
             factors.retain(Enrolled::is_verified);
-            Ok(factors)
-        };
-        self.verified.get_or_try_init(read).await.map(Vec::as_slice)
+            self.verified = Some(factors);
+        }
+        Ok(())
+    }
+
+    /// Returns the factors that were read.
+    fn verified(&self) -> &[Enrolled] {
+        self.verified.as_deref().unwrap_or_default()
     }
 }
 
@@ -112,18 +117,23 @@ fn failed(error: crate::Error) -> Error {
 }
 
 #[async_trait]
-impl<S: FactorStore> Ceremonies<S> for SecondFactors<'_> {
-    async fn factors(&self, _: &Ctx, store: &mut S, _: &UserId) -> Result<Vec<Factor>, Error> {
-        let verified = self.verified(store).await?;
+impl<S: FactorStore + StepUpStore> Ceremonies for SecondFactors<'_, S> {
+    fn store(&mut self) -> &mut dyn StepUpStore {
+        self.store
+    }
+
+    async fn factors(&mut self, _: &Ctx, _: &UserId) -> Result<Vec<Factor>, Error> {
+        self.read().await?;
+        let verified = self.verified();
         let mfa = &self.account.policy.mfa;
         let has = |kind| mfa.accepts(kind) && verified.iter().any(|factor| factor.kind() == kind);
         let kinds = [(FactorKind::Webauthn, Factor::Webauthn), (FactorKind::Totp, Factor::Totp)];
         Ok(kinds.into_iter().filter(|(kind, _)| has(*kind)).map(|(_, factor)| factor).collect())
     }
 
-    async fn begin(&self, _: &Ctx, store: &mut S, _: &UserId) -> Result<Ceremony, Error> {
-        let verified = self.verified(store).await?;
-        let passkeys: Vec<Passkey> = verified.iter().filter_map(Enrolled::passkey).cloned().collect();
+    async fn begin(&mut self, _: &Ctx, _: &UserId) -> Result<Ceremony, Error> {
+        self.read().await?;
+        let passkeys: Vec<Passkey> = self.verified().iter().filter_map(Enrolled::passkey).cloned().collect();
         let begun = self.verifiers.passkeys().map_err(failed)?.begin_assertion(&passkeys);
         let (options, pending) = begun.map_err(|error| failed(crate::Error::internal(error)))?;
         let state = serde_json::to_value(&pending).map_err(|error| Error::Ceremony(error.into()))?;
@@ -131,9 +141,8 @@ impl<S: FactorStore> Ceremonies<S> for SecondFactors<'_> {
     }
 
     async fn verify(
-        &self,
+        &mut self,
         ctx: &Ctx,
-        store: &mut S,
         _: &UserId,
         factor: Factor,
         answer: &Answer,
@@ -147,9 +156,9 @@ impl<S: FactorStore> Ceremonies<S> for SecondFactors<'_> {
             (Factor::Totp, Answer::Code(code)) => (FactorName::Totp, FactorAnswer::Code(code.clone())),
             _ => return Ok(false),
         };
-        let verified = self.verified(store).await?;
-        let user = &self.account.person.id;
+        self.read().await?;
+        let (user, verified) = (&self.account.person.id, self.verified.as_deref().unwrap_or_default());
         let challenge = Challenge { user, verified, pending: pending.as_ref() };
-        prove(ctx, store, &self.verifiers, &challenge, name, &answer).await.map_err(failed)
+        prove(ctx, self.store, &self.verifiers, &challenge, name, &answer).await.map_err(failed)
     }
 }

@@ -1,14 +1,15 @@
 //! The flow of a step-up, from the challenge to the act.
 
-use std::net::IpAddr;
+use std::{fmt, net::IpAddr};
 
 use async_trait::async_trait;
 use kernel::{Ctx, Id, SigningKeys, StoreResult, Timestamp, UserId};
-use serde_json::Value;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use crate::{
-    Challenge, ChallengeId, Claims, Consumption, Factor, Grant, Invalid, Purpose, StepUpStore, Token,
-    error::Error, find,
+    Challenge, ChallengeId, Claims, Factor, Grant, Invalid, Proof, Purpose, StepUpStore, Token, error::Error,
+    find,
 };
 
 /// Lifetime of a challenge in minutes.
@@ -48,18 +49,22 @@ pub struct Ceremony {
     pub state: Value,
 }
 
-/// Verifies second factors, with the same storage and in the same unit of work.
+/// The second factors of a service, together with the storage of step-ups in the same unit of work.
 #[async_trait]
-pub trait Ceremonies<S: ?Sized>: Send + Sync {
+pub trait Ceremonies: Send {
+    /// Returns the storage of step-ups.
+    fn store(&mut self) -> &mut dyn StepUpStore;
     /// Returns the factors that the user has enrolled and the tenant accepts.
-    async fn factors(&self, ctx: &Ctx, store: &mut S, user: &UserId) -> Result<Vec<Factor>, Error>;
-    /// Starts an assertion with one of the user's passkeys.
-    async fn begin(&self, ctx: &Ctx, store: &mut S, user: &UserId) -> Result<Ceremony, Error>;
-    /// Whether the answer is correct. Consumes the factor if it can be used only once.
+    async fn factors(&mut self, ctx: &Ctx, user: &UserId) -> Result<Vec<Factor>, Error>;
+    /// Starts an assertion with one of the user's passkeys. Needed only if users have [`Factor::Webauthn`].
+    async fn begin(&mut self, _ctx: &Ctx, _user: &UserId) -> Result<Ceremony, Error> {
+        Err(Error::Ceremony("this service has no passkeys".into()))
+    }
+    /// Whether the answer is correct. Consumes the factor if it can be used only once. `state` is from
+    /// [`Ceremonies::begin`], or null.
     async fn verify(
-        &self,
+        &mut self,
         ctx: &Ctx,
-        store: &mut S,
         user: &UserId,
         factor: Factor,
         answer: &Answer,
@@ -67,19 +72,22 @@ pub trait Ceremonies<S: ?Sized>: Send + Sync {
     ) -> Result<bool, Error>;
 }
 
-/// A challenge for the client.
-#[derive(Debug)]
+/// A challenge for the client. As JSON: `{"challengeId", "factors", "webauthn"}`.
+#[derive(Debug, Serialize)]
 pub struct BegunChallenge {
     /// The id to send with the answer.
+    #[serde(rename = "challengeId")]
     pub id: ChallengeId,
     /// The factors that may answer it.
     pub factors: Vec<Factor>,
     /// The WebAuthn options, if a passkey may answer it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub webauthn: Option<Value>,
 }
 
 /// A user's answer to a challenge.
-#[derive(Debug, Clone)]
+#[derive(Clone, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Answer {
     /// A code from an authenticator app.
     Code(String),
@@ -87,23 +95,54 @@ pub enum Answer {
     Credential(Value),
 }
 
-/// An answer and its challenge.
-#[derive(Debug, Clone)]
+impl fmt::Debug for Answer {
+    /// Writes the kind of answer. A code may be valid for a while.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Code(_) => "Code",
+            Self::Credential(_) => "Credential",
+        })
+    }
+}
+
+impl Answer {
+    /// Whether the answer is this code. Compares in constant time.
+    pub fn is_code(&self, expected: &str) -> bool {
+        matches!(self, Self::Code(code) if kernel::constant_time_eq(code.as_bytes(), expected.as_bytes()))
+    }
+}
+
+/// An answer and its challenge. Reads JSON: `{"challengeId", "factor", "code"}`, or `"credential"` instead of `"code"`.
+#[derive(Debug, Clone, Deserialize)]
 pub struct Attempt {
     /// The challenge that is answered.
+    #[serde(rename = "challengeId")]
     pub challenge: ChallengeId,
     /// Factor type of the answer.
     pub factor: Factor,
     /// The code or assertion.
+    #[serde(flatten)]
     pub answer: Answer,
 }
 
-/// The result of an answer. Commit both: a wrong answer is counted.
+/// The result of an answer. Commit the unit of work in both cases, because a wrong answer is counted. Then call
+/// [`Verified::into_token`].
+#[must_use = "a wrong answer is a value too"]
 pub enum Verified {
     /// The answer is incorrect.
     Wrong(Challenge),
     /// The answer is correct.
     Right(Box<IssuedToken>),
+}
+
+impl Verified {
+    /// Returns the token, or [`Error::FactorInvalid`] for an incorrect answer.
+    pub fn into_token(self) -> Result<IssuedToken, Error> {
+        match self {
+            Self::Wrong(_) => Err(Error::FactorInvalid),
+            Self::Right(issued) => Ok(*issued),
+        }
+    }
 }
 
 /// A token that was issued.
@@ -114,24 +153,30 @@ pub struct IssuedToken {
     pub grant: Grant,
 }
 
+impl IssuedToken {
+    /// Returns the response for the client: `{"token", "purpose", "expiresAt"}`. It contains the secret.
+    pub fn response(&self) -> Value {
+        json!({ "token": self.token.expose(), "purpose": self.grant.purpose, "expiresAt": self.grant.expires_at })
+    }
+}
+
 /// Starts a challenge for a purpose.
-pub async fn begin<S: StepUpStore>(
+pub async fn begin(
     ctx: &Ctx,
-    store: &mut S,
-    ceremonies: &dyn Ceremonies<S>,
+    ceremonies: &mut dyn Ceremonies,
     caller: &Caller,
     purpose: &Purpose,
 ) -> Result<BegunChallenge, Error> {
     if caller.ip.is_none() {
         return Err(Error::AddressUnknown);
     }
-    let mut factors = ceremonies.factors(ctx, store, &caller.user).await?;
+    let mut factors = ceremonies.factors(ctx, &caller.user).await?;
     factors.retain(|factor| purpose.accepts(*factor));
     if factors.is_empty() {
         return Err(Error::NoFactorAvailable(purpose.name));
     }
     let asked = if factors.contains(&Factor::Webauthn) {
-        Some(ceremonies.begin(ctx, store, &caller.user).await?)
+        Some(ceremonies.begin(ctx, &caller.user).await?)
     } else {
         None
     };
@@ -146,7 +191,7 @@ pub async fn begin<S: StepUpStore>(
         created_at: ctx.now,
         wrong_answers: 0,
     };
-    store.insert_challenge(&challenge, MAX_LIVE).await?;
+    ceremonies.store().insert_challenge(&challenge, MAX_LIVE).await?;
     Ok(BegunChallenge { id: challenge.id, factors: challenge.factors, webauthn })
 }
 
@@ -172,10 +217,9 @@ pub async fn waiting(
 }
 
 /// Verifies an answer. A correct one yields a token for one act of the challenge's purpose.
-pub async fn verify<S: StepUpStore>(
+pub async fn verify(
     ctx: &Ctx,
-    store: &mut S,
-    ceremonies: &dyn Ceremonies<S>,
+    ceremonies: &mut dyn Ceremonies,
     keys: &SigningKeys,
     purposes: &[Purpose],
     caller: &Caller,
@@ -183,20 +227,20 @@ pub async fn verify<S: StepUpStore>(
 ) -> Result<Verified, Error> {
     let ip = caller.ip.ok_or(Error::AddressUnknown)?;
     let factor = attempt.factor;
-    let mut challenge = waiting(ctx, store, caller, &attempt.challenge, factor).await?;
+    let mut challenge = waiting(ctx, ceremonies.store(), caller, &attempt.challenge, factor).await?;
     let purpose = find(purposes, &challenge.purpose).ok_or(Error::ChallengeInvalid)?;
     // The policy or the factors may have changed since the challenge was issued.
-    let enrolled = ceremonies.factors(ctx, store, &caller.user).await?;
+    let enrolled = ceremonies.factors(ctx, &caller.user).await?;
     if !enrolled.contains(&factor) || !purpose.accepts(factor) {
         return Err(Error::FactorNotPermitted(factor, challenge.purpose));
     }
     let state = &challenge.state;
-    if !ceremonies.verify(ctx, store, &caller.user, factor, &attempt.answer, state).await? {
+    if !ceremonies.verify(ctx, &caller.user, factor, &attempt.answer, state).await? {
         challenge.wrong_answers += 1;
-        store.count_wrong_answer(&challenge).await?;
+        ceremonies.store().count_wrong_answer(&challenge).await?;
         return Ok(Verified::Wrong(challenge));
     }
-    if !store.take_challenge(&challenge.id).await? {
+    if !ceremonies.store().take_challenge(&challenge.id).await? {
         return Err(Error::ChallengeInvalid);
     }
     let grant = Grant {
@@ -210,19 +254,19 @@ pub async fn verify<S: StepUpStore>(
         expires_at: ctx.now.plus_millis(i64::from(purpose.ttl_seconds) * 1000),
     };
     let token = Claims::of(&ctx.tenant, &grant).sign(keys).ok_or(Error::NoKey)?;
-    store.insert_grant(&grant).await?;
+    ceremonies.store().insert_grant(&grant).await?;
     Ok(Verified::Right(Box::new(IssuedToken { token, grant })))
 }
 
-/// Checks that a token authorizes this act of this caller, by its contents. Whether it was consumed or revoked is
-/// decided by [`consume`].
+/// Checks by its contents that a token authorizes this act of this caller. Whether it was consumed or revoked is
+/// decided by [`Proof::consume`].
 pub fn check(
     ctx: &Ctx,
     keys: &SigningKeys,
     purpose: &Purpose,
     caller: &Caller,
     text: &str,
-) -> Result<Claims, Invalid> {
+) -> Result<Proof, Invalid> {
     let claims = Claims::read(keys, text)?;
     let refusals = [
         (ctx.now >= claims.expires_at(), Invalid::Expired),
@@ -233,21 +277,8 @@ pub fn check(
     ];
     match refusals.into_iter().find(|(applies, _)| *applies) {
         Some((_, invalid)) => Err(invalid),
-        None => Ok(claims),
+        None => Ok(Proof::new(claims)),
     }
-}
-
-/// Consumes a token in the unit of work of the act. If that is rolled back, the token stays valid.
-pub async fn consume(
-    ctx: &Ctx,
-    store: &mut dyn StepUpStore,
-    claims: &Claims,
-) -> StoreResult<Result<(), Invalid>> {
-    Ok(match store.consume_grant(&claims.id, ctx.now).await? {
-        Consumption::Now => Ok(()),
-        Consumption::Already => Err(Invalid::AlreadyUsed),
-        Consumption::Revoked => Err(Invalid::Revoked),
-    })
 }
 
 /// Returns the most recent usable token of a user for a purpose.

@@ -52,6 +52,7 @@ pub struct Claims {
 
 /// Why a token does not authorize an act. The first reason that applies is reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Invalid {
     /// The text is not a token of this format, or there are several.
     #[error("the step-up token is malformed")]

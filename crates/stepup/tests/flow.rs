@@ -7,34 +7,45 @@ use async_trait::async_trait;
 use kernel::{Actor, Ctx, MasterKeys, Secret, SigningKeys, SystemEnv, TenantId, UserId};
 use serde_json::{Value, json};
 use stepup::{
-    Answer, Attempt, Caller, Ceremonies, Ceremony, Claims, ERASURE_FINALIZE, Error, Factor, Invalid,
-    IssuedToken, MemoryStore, PAYROLL_SEAL, PURPOSES, Purpose, SCIM_TOKEN_MINT, StepUpStore, Verified,
+    Answer, Attempt, Caller, Ceremonies, Ceremony, Error, Factor, Invalid, IssuedToken, MemoryStore, Proof,
+    Purpose, StepUpStore, Verified,
 };
 
+const PAYROLL_SEAL: Purpose = Purpose::new("PAYROLL_SEAL", "Seal a payroll.");
+const SCIM_TOKEN_MINT: Purpose = Purpose::new("SCIM_TOKEN_MINT", "Create a SCIM token.");
+const ERASURE_FINALIZE: Purpose = Purpose::phishing_resistant("ERASURE_FINALIZE", "Erase a person's data.");
+const PURPOSES: [Purpose; 3] = [PAYROLL_SEAL, SCIM_TOKEN_MINT, ERASURE_FINALIZE];
+
 /// Accepts the answer "right" from a user with these factors.
-struct Ask(Vec<Factor>);
+struct Ask {
+    factors: Vec<Factor>,
+    store: MemoryStore,
+}
 
 #[async_trait]
-impl Ceremonies<MemoryStore> for Ask {
-    async fn factors(&self, _: &Ctx, _: &mut MemoryStore, _: &UserId) -> Result<Vec<Factor>, Error> {
-        Ok(self.0.clone())
+impl Ceremonies for Ask {
+    fn store(&mut self) -> &mut dyn StepUpStore {
+        &mut self.store
     }
 
-    async fn begin(&self, _: &Ctx, _: &mut MemoryStore, _: &UserId) -> Result<Ceremony, Error> {
+    async fn factors(&mut self, _: &Ctx, _: &UserId) -> Result<Vec<Factor>, Error> {
+        Ok(self.factors.clone())
+    }
+
+    async fn begin(&mut self, _: &Ctx, _: &UserId) -> Result<Ceremony, Error> {
         Ok(Ceremony { options: json!({ "challenge": "AA" }), state: json!("asked") })
     }
 
     async fn verify(
-        &self,
+        &mut self,
         _: &Ctx,
-        _: &mut MemoryStore,
         _: &UserId,
         factor: Factor,
         answer: &Answer,
         state: &Value,
     ) -> Result<bool, Error> {
         Ok(match (factor, answer) {
-            (Factor::Totp, Answer::Code(code)) => code == "right",
+            (Factor::Totp, answer) => answer.is_code("right"),
             (Factor::Webauthn, Answer::Credential(credential)) => credential == "right" && state == "asked",
             _ => false,
         })
@@ -43,7 +54,6 @@ impl Ceremonies<MemoryStore> for Ask {
 
 struct World {
     ctx: Ctx,
-    store: MemoryStore,
     ask: Ask,
     keys: SigningKeys,
     ada: Caller,
@@ -62,7 +72,8 @@ fn world(factors: &[Factor]) -> World {
         session: "ses_ada".into(),
         ip: Some("192.0.2.7".parse::<IpAddr>().unwrap()),
     };
-    World { ctx, store: MemoryStore::default(), ask: Ask(factors.to_vec()), keys: keys(&["b", "a"]), ada }
+    let ask = Ask { factors: factors.to_vec(), store: MemoryStore::default() };
+    World { ctx, ask, keys: keys(&["b", "a"]), ada }
 }
 
 impl World {
@@ -71,12 +82,11 @@ impl World {
     }
 
     async fn begin(&mut self, purpose: &Purpose) -> Result<stepup::BegunChallenge, Error> {
-        stepup::begin(&self.ctx, &mut self.store, &self.ask, &self.ada, purpose).await
+        stepup::begin(&self.ctx, &mut self.ask, &self.ada, purpose).await
     }
 
     async fn answer(&mut self, caller: &Caller, attempt: &Attempt) -> Result<Verified, Error> {
-        let (ctx, store) = (&self.ctx, &mut self.store);
-        stepup::verify(ctx, store, &self.ask, &self.keys, &PURPOSES, caller, attempt).await
+        stepup::verify(&self.ctx, &mut self.ask, &self.keys, &PURPOSES, caller, attempt).await
     }
 
     async fn granted(&mut self, purpose: &Purpose) -> IssuedToken {
@@ -86,14 +96,20 @@ impl World {
             _ => (Factor::Webauthn, Answer::Credential(json!("right"))),
         };
         let attempt = Attempt { challenge: begun.id, factor, answer };
-        match self.answer(&self.ada.clone(), &attempt).await.unwrap() {
-            Verified::Right(granted) => *granted,
-            Verified::Wrong(_) => panic!("the answer was refused"),
-        }
+        self.answer(&self.ada.clone(), &attempt).await.unwrap().into_token().unwrap()
     }
 
-    fn check(&self, purpose: &Purpose, caller: &Caller, text: &str) -> Result<Claims, Invalid> {
+    fn check(&self, purpose: &Purpose, caller: &Caller, text: &str) -> Result<Proof, Invalid> {
         stepup::check(&self.ctx, &self.keys, purpose, caller, text)
+    }
+
+    /// Consumes a token, or returns the reason against it.
+    async fn consume(&mut self, proof: &Proof) -> Result<Factor, Invalid> {
+        match proof.consume(&self.ctx, &mut self.ask.store).await {
+            Ok(consumed) => Ok(consumed.claims().factor),
+            Err(Error::Invalid(invalid)) => Err(invalid),
+            Err(other) => panic!("{other}"),
+        }
     }
 }
 
@@ -105,15 +121,14 @@ fn code(begun: &stepup::BegunChallenge, code: &str) -> Attempt {
 async fn token_is_valid_once() {
     let mut world = world(&[Factor::Totp]);
     let granted = world.granted(&PAYROLL_SEAL).await;
-    let claims = world.check(&PAYROLL_SEAL, &world.ada.clone(), granted.token.expose()).unwrap();
-    assert_eq!((claims.factor, &claims.id), (Factor::Totp, &granted.grant.id));
+    let proof = world.check(&PAYROLL_SEAL, &world.ada.clone(), granted.token.expose()).unwrap();
+    assert_eq!((proof.claims().factor, &proof.claims().id), (Factor::Totp, &granted.grant.id));
     let ada = world.ada.user.clone();
-    let status = stepup::status(&world.ctx, &mut world.store, &ada, &PAYROLL_SEAL).await.unwrap();
+    let status = stepup::status(&world.ctx, &mut world.ask.store, &ada, &PAYROLL_SEAL).await.unwrap();
     assert_eq!(status, Some(granted.grant));
-    assert_eq!(stepup::consume(&world.ctx, &mut world.store, &claims).await.unwrap(), Ok(()));
-    let again = stepup::consume(&world.ctx, &mut world.store, &claims).await.unwrap();
-    assert_eq!(again, Err(Invalid::AlreadyUsed));
-    let status = stepup::status(&world.ctx, &mut world.store, &ada, &PAYROLL_SEAL).await.unwrap();
+    assert_eq!(world.consume(&proof).await, Ok(Factor::Totp));
+    assert_eq!(world.consume(&proof).await, Err(Invalid::AlreadyUsed));
+    let status = stepup::status(&world.ctx, &mut world.ask.store, &ada, &PAYROLL_SEAL).await.unwrap();
     assert_eq!(status, None);
 }
 
@@ -178,7 +193,7 @@ async fn weaker_factors_are_refused() {
     let refused = world.begin(&ERASURE_FINALIZE).await;
     assert!(matches!(refused, Err(Error::NoFactorAvailable("ERASURE_FINALIZE"))));
     // With both factors, even a correct code is refused.
-    world.ask = Ask(vec![Factor::Webauthn, Factor::Totp]);
+    world.ask.factors = vec![Factor::Webauthn, Factor::Totp];
     let begun = world.begin(&ERASURE_FINALIZE).await.unwrap();
     assert_eq!(begun.factors, [Factor::Webauthn]);
     let refused = world.answer(&world.ada.clone(), &code(&begun, "right")).await;
@@ -190,7 +205,7 @@ async fn weaker_factors_are_refused() {
     let checked = world.check(&ERASURE_FINALIZE, &world.ada.clone(), weak.expose());
     assert_eq!(checked, Err(Invalid::PurposeMismatch));
     // A factor that the tenant does not accept is neither offered nor accepted.
-    world.ask = Ask(vec![Factor::Webauthn]);
+    world.ask.factors = vec![Factor::Webauthn];
     let begun = world.begin(&PAYROLL_SEAL).await.unwrap();
     assert_eq!((begun.factors.as_slice(), begun.webauthn.is_some()), (&[Factor::Webauthn][..], true));
     let refused = world.answer(&world.ada.clone(), &code(&begun, "right")).await;
@@ -252,21 +267,100 @@ async fn revoked_token_is_reported_as_revoked() {
     let waiting = world.begin(&PAYROLL_SEAL).await.unwrap();
     let ada = world.ada.clone();
     let now = world.ctx.now;
-    assert_eq!(stepup::revoke(&mut world.store, &ada.user, now).await.unwrap(), 1);
-    let claims = world.check(&PAYROLL_SEAL, &ada, token.expose()).unwrap();
-    let spent = stepup::consume(&world.ctx, &mut world.store, &claims).await.unwrap();
-    assert_eq!(spent, Err(Invalid::Revoked));
+    assert_eq!(stepup::revoke(&mut world.ask.store, &ada.user, now).await.unwrap(), 1);
+    let proof = world.check(&PAYROLL_SEAL, &ada, token.expose()).unwrap();
+    assert_eq!(world.consume(&proof).await, Err(Invalid::Revoked));
     assert!(matches!(world.answer(&ada, &code(&waiting, "right")).await, Err(Error::ChallengeInvalid)));
 }
 
 #[tokio::test]
 async fn memory_store_passes_the_suite_and_purges_expired_rows() {
     let mut world = world(&[]);
-    stepup::conformance::store(&world.ctx, &mut world.store).await;
-    world.ask = Ask(vec![Factor::Totp]);
+    stepup::conformance::store(&world.ctx, &mut world.ask.store).await;
+    world.ask.factors = vec![Factor::Totp];
     let granted = world.granted(&PAYROLL_SEAL).await;
-    world.store.purge_expired(granted.grant.expires_at);
-    let claims = world.check(&PAYROLL_SEAL, &world.ada.clone(), granted.token.expose()).unwrap();
-    let spent = world.store.consume_grant(&claims.id, world.ctx.now).await.unwrap();
-    assert_eq!(spent, stepup::Consumption::Revoked);
+    world.ask.store.purge_expired(granted.grant.expires_at);
+    let proof = world.check(&PAYROLL_SEAL, &world.ada.clone(), granted.token.expose()).unwrap();
+    assert_eq!(world.consume(&proof).await, Err(Invalid::Revoked));
+}
+
+#[tokio::test]
+async fn token_that_expires_after_the_check_is_not_consumed() {
+    let env = Arc::new(kernel::ManualEnv::at("2026-01-01T00:00:00.000Z".parse().unwrap()));
+    let mut world = world(&[Factor::Totp]);
+    world.ctx = Ctx::new(env.clone(), world.ctx.tenant.clone(), Actor::system("test"));
+    let token = world.granted(&PAYROLL_SEAL).await.token;
+    let proof = world.check(&PAYROLL_SEAL, &world.ada.clone(), token.expose()).unwrap();
+    env.advance_millis(60_000);
+    assert_eq!(world.consume(&proof).await, Err(Invalid::Expired));
+    env.advance_millis(-1);
+    assert_eq!(world.consume(&proof).await, Ok(Factor::Totp));
+}
+
+#[tokio::test]
+async fn answers_are_read_from_json() {
+    let mut world = world(&[Factor::Webauthn, Factor::Totp]);
+    let begun = world.begin(&PAYROLL_SEAL).await.unwrap();
+    let shown = serde_json::to_value(&begun).unwrap();
+    let options = json!({ "challenge": "AA" });
+    let expected = json!({ "challengeId": begun.id, "factors": ["WEBAUTHN", "TOTP"], "webauthn": options });
+    assert_eq!(shown, expected);
+    let attempt = json!({ "challengeId": begun.id, "factor": "WEBAUTHN", "credential": "right" });
+    let attempt: Attempt = serde_json::from_value(attempt).unwrap();
+    let issued = world.answer(&world.ada.clone(), &attempt).await.unwrap().into_token().unwrap();
+    let token = issued.token.expose();
+    let expected = json!({ "token": token, "purpose": "PAYROLL_SEAL", "expiresAt": issued.grant.expires_at });
+    assert_eq!(issued.response(), expected);
+
+    let begun = world.begin(&PAYROLL_SEAL).await.unwrap();
+    let attempt = json!({ "challengeId": begun.id, "factor": "TOTP", "code": "wrong" });
+    let attempt: Attempt = serde_json::from_value(attempt).unwrap();
+    let refused = world.answer(&world.ada.clone(), &attempt).await.unwrap().into_token();
+    assert!(matches!(refused, Err(Error::FactorInvalid)));
+    assert_eq!(format!("{:?}", attempt.answer), "Code", "a code does not appear in logs");
+    for malformed in [
+        json!({ "challengeId": begun.id, "factor": "TOTP" }),
+        json!({ "challengeId": "42", "factor": "TOTP", "code": "123456" }),
+        json!({ "challengeId": begun.id, "factor": "SMS", "code": "123456" }),
+    ] {
+        assert!(serde_json::from_value::<Attempt>(malformed.clone()).is_err(), "{malformed}");
+    }
+}
+
+#[test]
+fn responses_describe_no_technical_failure() {
+    let failures = [
+        Error::NoKey,
+        Error::Store(kernel::StoreError::Corrupt("secret".into())),
+        Error::Ceremony("secret".into()),
+    ];
+    for error in failures {
+        let response = axum::http::Response::<String>::from(error);
+        assert!(response.status().is_server_error());
+        assert!(!response.body().contains("secret"), "{}", response.body());
+    }
+    for (error, status, code, name, value) in [
+        (Error::Required(PAYROLL_SEAL), 401, "STEP_UP_REQUIRED", "purpose", "PAYROLL_SEAL"),
+        (Error::Invalid(Invalid::Expired), 401, "STEP_UP_INVALID", "reason", "EXPIRED"),
+        (Error::FactorInvalid, 401, "FACTOR_INVALID", "code", "FACTOR_INVALID"),
+        (Error::ChallengeInvalid, 401, "TICKET_INVALID", "code", "TICKET_INVALID"),
+        (Error::NoFactorAvailable("A"), 409, "NO_FACTOR_AVAILABLE", "code", "NO_FACTOR_AVAILABLE"),
+        (
+            Error::FactorNotPermitted(Factor::Totp, "A".into()),
+            403,
+            "FACTOR_NOT_PERMITTED",
+            "code",
+            "FACTOR_NOT_PERMITTED",
+        ),
+        (Error::AddressUnknown, 400, "INVALID_REQUEST", "code", "INVALID_REQUEST"),
+    ] {
+        let message = error.to_string();
+        assert_eq!((error.status(), error.code()), (status, code));
+        assert_eq!(error.body()[name], value);
+        let response = axum::http::Response::<String>::from(error);
+        assert_eq!(response.status().as_u16(), status);
+        assert_eq!(response.headers()["content-type"], "application/json");
+        let body: Value = serde_json::from_str(response.body()).unwrap();
+        assert_eq!((&body["error"], &body["code"]), (&json!(message), &json!(code)));
+    }
 }

@@ -1,7 +1,7 @@
 //! Converts diesel's errors to ours.
 
 use diesel::result::{DatabaseErrorKind, Error};
-use kernel::StoreError;
+use kernel::{StoreError, UniqueKey};
 
 /// Texts of errors that may pass if retried. Diesel has no error kind for these.
 const TRANSIENT: [&str; 14] = [
@@ -26,7 +26,7 @@ const TRANSIENT: [&str; 14] = [
 pub(crate) fn store_error(error: Error) -> StoreError {
     match &error {
         Error::DatabaseError(DatabaseErrorKind::UniqueViolation, info) => {
-            StoreError::Taken(info.constraint_name().unwrap_or_else(|| info.message()).to_owned())
+            StoreError::Taken(unique_key(info.constraint_name().unwrap_or_else(|| info.message())))
         }
         Error::DatabaseError(
             DatabaseErrorKind::ClosedConnection
@@ -41,6 +41,19 @@ pub(crate) fn store_error(error: Error) -> StoreError {
         }
         Error::DeserializationError(_) => StoreError::Corrupt(error.to_string()),
         _ => StoreError::Database(Box::new(error)),
+    }
+}
+
+/// Returns the key of a unique index: PostgreSQL names the index, SQLite its columns.
+fn unique_key(index: &str) -> UniqueKey {
+    if index.contains("sign_in_email") {
+        UniqueKey::SignInEmail
+    } else if index == "users_user_name" || index.contains("users.user_name_key") {
+        UniqueKey::UserName
+    } else if index == "groups_display_name" || index.contains("groups.display_name_key") {
+        UniqueKey::GroupName
+    } else {
+        UniqueKey::Other(index.to_owned())
     }
 }
 

@@ -1,6 +1,6 @@
 //! SCIM tokens inside your own service: provide a store, then mint, look up and revoke tokens.
 //!
-//! `cargo run -p tokens --example embed_tokens`
+//! `cargo run -p gatehouse-tokens --example embed_tokens`
 
 use std::{collections::BTreeMap, sync::Arc};
 

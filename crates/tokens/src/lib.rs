@@ -25,6 +25,10 @@ mod scim;
 mod scim_refusal;
 mod store;
 
+/// The attribute for implementations of the storage traits.
+pub use async_trait::async_trait;
+pub use kernel::{Ctx, Env, Id, Secret, StoreError, StoreResult, SystemEnv, TenantId, Timestamp, UserId};
+
 pub use error::{Malformed, PatError, ScimTokenError};
 pub use memory::MemoryPats;
 pub use pat::{Pat, PatId, Scope};

@@ -1,7 +1,7 @@
 //! Sends webhooks from your own service: a subscription, an in-memory queue, a local receiver that verifies
 //! deliveries, and a secret rotation. No database, no web framework.
 //!
-//! `cargo run -p webhooks --example embed_webhooks`
+//! `cargo run -p gatehouse-webhooks --example embed_webhooks`
 
 use std::{
     io::{BufRead, BufReader, Write},

@@ -4,7 +4,6 @@ use std::{
     collections::{HashSet, VecDeque},
     net::Ipv4Addr,
     sync::{Arc, Mutex, PoisonError},
-    time::UNIX_EPOCH,
 };
 
 use axum::{
@@ -16,26 +15,18 @@ use axum::{
     routing::post,
 };
 use serde_json::{Value, json};
-use webhooks::verify::{ReceiverSecrets, verify};
+use webhooks::Verifier;
 
 const LARGEST_BODY: usize = 1024 * 1024;
 /// Event IDs to remember. A service stores them in its database, together with its work.
 const REMEMBERED: usize = 10_000;
 
 struct Receiver {
-    secrets: ReceiverSecrets,
+    verifier: Verifier,
     seen: Mutex<(HashSet<String>, VecDeque<String>)>,
 }
 
 impl Receiver {
-    fn is_genuine(&self, headers: &HeaderMap, body: &[u8]) -> bool {
-        let text = |name| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
-        let now = UNIX_EPOCH.elapsed().ok().and_then(|age| i64::try_from(age.as_secs()).ok());
-        // Verify the raw bytes: JSON that was parsed and serialized again differs.
-        let (timestamp, signature) = (text("x-service-timestamp"), text("x-service-signature"));
-        now.is_some_and(|now| verify(&self.secrets, timestamp, signature, body, now).is_ok())
-    }
-
     fn is_new(&self, id: &str) -> bool {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let (known, order) = &mut *seen;
@@ -54,7 +45,8 @@ impl Receiver {
 
 async fn receive(State(receiver): State<Arc<Receiver>>, headers: HeaderMap, body: Bytes) -> Response {
     let refuse = |status, problem| (status, Json(problem)).into_response();
-    if !receiver.is_genuine(&headers, &body) {
+    // Verify the raw bytes: JSON that was parsed and serialized again differs.
+    if receiver.verifier.verify(&headers, &body).is_err() {
         let error = json!({ "error": "the signature does not verify", "code": "WEBHOOK_INVALID_SIGNATURE" });
         return refuse(StatusCode::UNAUTHORIZED, error);
     }
@@ -74,7 +66,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let setting = |name| std::env::var_os(name).and_then(|value| value.into_string().ok());
     let secrets = setting("WEBHOOK_SECRETS").unwrap_or_default();
     // Refuse an unset or short secret: anybody could sign with it.
-    let secrets = ReceiverSecrets::new(secrets.split(',')).map_err(|why| {
+    let verifier = Verifier::new(secrets.split(',')).map_err(|why| {
         format!("WEBHOOK_SECRETS: {why}; write one or more whsec_… secrets, separated by commas")
     })?;
     let port = setting("RECEIVER_PORT").map_or(Ok(4000), |port| port.parse())?;
@@ -82,7 +74,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .route("/", post(receive))
         .route("/{*path}", post(receive))
         .layer(DefaultBodyLimit::max(LARGEST_BODY))
-        .with_state(Arc::new(Receiver { secrets, seen: Mutex::default() }));
+        .with_state(Arc::new(Receiver { verifier, seen: Mutex::default() }));
     let listener = tokio::net::TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
     println!("listening on http://{}", listener.local_addr()?);
     Ok(axum::serve(listener, service).await?)

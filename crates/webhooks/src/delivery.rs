@@ -129,6 +129,7 @@ impl Attempt {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 #[cfg_attr(feature = "openapi", schema(as = DeliveryError))]
+#[non_exhaustive]
 pub enum AttemptError {
     /// No complete response within 15 s.
     Timeout,

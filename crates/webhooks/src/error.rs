@@ -10,6 +10,7 @@ use kernel::StoreError;
 
 /// The reason a subscription cannot be created or changed.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// The name is empty, too long or not printable.
     #[error("name: write 1 to {MAX_NAME} printable characters, no space at either end")]
@@ -64,6 +65,7 @@ pub enum Error {
 
 /// The reason a secret cannot be derived. Nothing is signed then; a signature with a wrong secret would be worse.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum KeyError {
     /// The master key is not configured.
     #[error("the master key {0} is missing; add it to master_key again")]

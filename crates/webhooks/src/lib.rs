@@ -1,14 +1,24 @@
 //! Signed webhooks with fair, at-least-once delivery.
 //!
-//! Receivers need only [`verify`]: use the crate without its default features.
+//! # Verify webhooks
 //!
-//! For senders, a [`Subscription`] is a URL with [`EventFilter`]s and a secret that is derived on demand and never
-//! stored ([`SecretKeys`]). [`create`], [`change`], [`rotate`] and related functions change subscriptions in a
+//! Receivers need only [`Verifier`]. Take the crate without its default features:
+//!
+#![doc = concat!("```no_run\n", include_str!("../examples/receive.rs"), "```")]
+//!
+//! # Send webhooks
+//!
+//! A [`Subscription`] is a URL with [`EventFilter`]s and a secret that is derived on demand and never stored
+//! ([`SecretKeys`]). [`create`], [`change`], [`rotate`] and related functions change subscriptions in a
 //! [`SubscriptionStore`]. A [`Dispatcher`] takes due deliveries from a [`Queue`] and sends them through a
 //! [`client::Client`] that connects only to public addresses. While waiting for a receiver, it holds only a lease. It
 //! records outcomes in batches, and a slow receiver delays no other subscription, not even of the same tenant.
 //!
 //! `examples/embed_webhooks.rs` sends to itself with an in-memory queue ([`MemoryQueue`]).
+#![cfg_attr(
+    not(feature = "deliver"),
+    expect(rustdoc::broken_intra_doc_links, reason = "the types of senders")
+)]
 
 #[cfg(feature = "deliver")]
 mod asymmetric;
@@ -35,11 +45,23 @@ mod secret;
 mod store;
 #[cfg(feature = "deliver")]
 mod subscription;
+mod verifier;
 pub mod verify;
 #[cfg(feature = "deliver")]
 mod view;
 
-pub use self::public_key::PublicKey;
+pub use self::{public_key::PublicKey, verifier::Verifier};
+
+/// The attribute for implementations of [`SubscriptionStore`] and [`Queue`].
+#[cfg(feature = "deliver")]
+pub use async_trait::async_trait;
+#[cfg(feature = "deliver")]
+pub use cidr::IpCidr;
+#[cfg(feature = "deliver")]
+pub use kernel::{
+    Actor, Ctx, Env, Id, MasterKeys, SealingKeys, Secret, SigningKeys, StoreError, StoreResult, SystemEnv,
+    TenantId, Timestamp, TraceContext, UserId,
+};
 
 #[cfg(feature = "deliver")]
 pub use self::{

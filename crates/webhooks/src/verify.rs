@@ -1,5 +1,7 @@
 //! Verification of deliveries, for receivers.
 
+use std::{error::Error, fmt};
+
 use data_encoding::{BASE64, HEXLOWER};
 use ring::hmac;
 
@@ -10,18 +12,29 @@ pub const TOLERANCE: i64 = 300;
 
 /// The reason a delivery is not valid. Do not tell the sender more: respond with 401 and the code
 /// `WEBHOOK_INVALID_SIGNATURE`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Invalid {
-    /// The timestamp is not a finite number.
-    #[error("the timestamp is not a number")]
+    /// The timestamp is missing or not a finite number.
     Timestamp,
     /// The timestamp is more than [`TOLERANCE`] away from now: a replay, or a wrong clock.
-    #[error("the timestamp differs from the current time by more than 300 seconds")]
     Stale,
-    /// The signature matches none of the secrets.
-    #[error("the signature does not match")]
+    /// The signature is missing or matches none of the secrets.
     Signature,
 }
+
+// Written by hand, so that receivers depend on no macros.
+impl fmt::Display for Invalid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Timestamp => "the timestamp is not a number",
+            Self::Stale => "the timestamp differs from the current time by more than 300 seconds",
+            Self::Signature => "the signature does not match",
+        })
+    }
+}
+
+impl Error for Invalid {}
 
 /// The secrets that a receiver accepts: one, or two during a rotation.
 ///
@@ -46,18 +59,28 @@ struct Keys {
 }
 
 /// The reason a receiver's secrets are rejected.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum InvalidSecret {
     /// No secret is given.
-    #[error("there is no signing secret")]
     Missing,
     /// A secret does not have the form in which it is shown when a webhook is created.
-    #[error("a signing secret has to be whsec_ followed by base64")]
     Malformed,
     /// A secret is too short.
-    #[error("a signing secret has to have at least 24 bytes")]
     TooShort,
 }
+
+impl fmt::Display for InvalidSecret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Missing => "there is no signing secret",
+            Self::Malformed => "a signing secret has to be whsec_ followed by base64",
+            Self::TooShort => "a signing secret has to have at least 24 bytes",
+        })
+    }
+}
+
+impl Error for InvalidSecret {}
 
 impl ReceiverSecrets {
     /// Minimum length of a secret in bytes, as Standard Webhooks requires. Gatehouse's have 32.
@@ -88,10 +111,11 @@ impl ReceiverSecrets {
 /// use webhooks::verify::{Invalid, ReceiverSecrets, verify};
 ///
 /// let secrets = ReceiverSecrets::new(["whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="])?;
-/// let signature = "v1=f1b4d4a1955aaa3ab2bb2ee2ab9d1293cb8d6f0a1c1a4b52a9c7b9d2ff3f2a3c";
-/// let verified = verify(&secrets, "1767225600", signature, b"{}", 1_767_225_600);
-/// assert_eq!(verified, Err(Invalid::Signature));
-/// # Ok::<(), webhooks::verify::InvalidSecret>(())
+/// let signature = "v1=2ec19562065c6cdf8d0a3d6f355da2a2d26536926729ad1f7e5deac5b0e85675";
+/// verify(&secrets, "1767225600", signature, b"{}", 1_767_225_600)?;
+/// let changed = verify(&secrets, "1767225600", signature, b"{ }", 1_767_225_600);
+/// assert_eq!(changed, Err(Invalid::Signature));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn verify(
     secrets: &ReceiverSecrets,
@@ -128,9 +152,16 @@ pub fn verify_standard(
 }
 
 /// The text is not a public key of a webhook: `whpk_` and 32 bytes in base64.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a public key has to be whpk_ followed by 32 bytes in base64")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InvalidPublicKey;
+
+impl fmt::Display for InvalidPublicKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a public key has to be whpk_ followed by 32 bytes in base64")
+    }
+}
+
+impl Error for InvalidPublicKey {}
 
 /// Verifies a delivery by the asymmetric signatures (`v1a`) in `webhook-signature`.
 ///

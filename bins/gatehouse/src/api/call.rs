@@ -8,6 +8,7 @@ use std::{
 
 use actix_web::{FromRequest, HttpRequest, HttpResponse, dev::Payload, web};
 use gate::{access::Access, errors::Problem, permissions::Permission, shape::AreaProblem};
+use kernel::{Id, Kind};
 
 use super::Site;
 
@@ -61,4 +62,15 @@ impl<P: Permission> Call<P> {
         let id = web::Path::<String>::from_request(&self.request, &mut Payload::None).into_inner();
         id.ok().and_then(|id| id.parse().ok()).ok_or_else(Problem::not_found)
     }
+}
+
+/// Parses an ID in a path. This server generates its IDs, so text of any other form is unknown. Callers without credentials
+/// cannot make it search for, or repeat, text of their own.
+///
+/// # Errors
+///
+/// [`Code::NotFound`](gate::errors::Code::NotFound).
+pub(crate) fn generated_id<K: Kind>(text: &str) -> Result<Id<K>, Problem> {
+    let key = text.strip_prefix(K::PREFIX).and_then(|rest| rest.strip_prefix('_'));
+    key.and_then(|key| Id::from_key(key).ok()).ok_or_else(Problem::not_found)
 }

@@ -30,7 +30,7 @@ pub(crate) use self::{
     },
 };
 pub(crate) use self::{
-    call::{Answer, Call},
+    call::{Answer, Call, generated_id},
     provider_session::AtProvider,
     scim::MAX_CHANGES,
     site::Site,

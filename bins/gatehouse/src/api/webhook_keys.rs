@@ -8,7 +8,7 @@ use store::Tx;
 use utoipa::ToSchema;
 use utoipa_actix_web::service_config::ServiceConfig;
 
-use crate::api::{Site, settings::webhooks::public_keys};
+use crate::api::{Site, generated_id, settings::webhooks::public_keys};
 use gate::{access::Visitor, errors::Problem};
 
 pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
@@ -50,7 +50,7 @@ pub(crate) async fn webhook_keys(
     path: web::Path<(String, String)>,
 ) -> Result<HttpResponse, Problem> {
     let (tenant, id) = path.into_inner();
-    let tenant: TenantId = tenant.parse().map_err(|_| Problem::not_found())?;
+    let tenant: TenantId = generated_id(&tenant)?;
     let id: SubscriptionId = id.parse().map_err(|_| Problem::not_found())?;
     site.saml.admit(&visitor.origin())?;
     let find = async move |tx: &mut Tx| Ok::<_, Problem>(tx.subscription(&id).await?);

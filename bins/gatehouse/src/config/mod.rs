@@ -18,7 +18,7 @@ use attestation::TrustFiles;
 use cidr::IpCidr;
 use credentials::Cost;
 use kernel::{MasterKeys, Secret};
-use netpolicy::ProxyHeader;
+use netpolicy::{Cidr, ProxyHeader};
 use rustls::pki_types::{CertificateDer, pem::PemObject};
 use sessions::{CookieName, CookieSecrets};
 use store::DatabaseUrl;
@@ -101,7 +101,7 @@ pub struct Settings {
     /// See [`KEYS`].
     pub master_key: Option<MasterKeys>,
     /// See [`KEYS`].
-    pub trusted_proxies: Vec<IpCidr>,
+    pub trusted_proxies: Vec<Cidr>,
     /// See [`KEYS`].
     pub proxy_header: ProxyHeader,
     /// See [`KEYS`].
@@ -365,7 +365,7 @@ impl Raw {
         })
     }
 
-    fn ranges(&self, name: &str) -> Result<Vec<IpCidr>, Error> {
+    fn ranges<R: FromStr>(&self, name: &str) -> Result<Vec<R>, Error> {
         self.list(name, "an address or range such as 10.0.0.0/8", str::parse)
     }
 }

@@ -1,4 +1,8 @@
 //! Shared parts of the implementations of [`EventData`](crate::EventData).
+#![cfg_attr(
+    not(feature = "gatehouse-events"),
+    expect(dead_code, reason = "resources and actors of other events")
+)]
 
 /// Type and id of a resource in examples.
 pub(super) type Resource = (&'static str, &'static str);
@@ -28,7 +32,8 @@ macro_rules! events {
         }
     )+) => { $(
         #[doc = $description]
-        #[derive(Debug, Clone, serde::Serialize, utoipa::ToSchema)]
+        #[derive(Debug, Clone, serde::Serialize)]
+        #[cfg_attr(feature = "gatehouse-events", derive(utoipa::ToSchema))]
         #[serde(rename_all = "camelCase")]
         pub struct $name { $($(#[$about])+ pub $field: $kind,)* }
 
@@ -39,8 +44,14 @@ macro_rules! events {
             const EXAMPLE_ID: &'static str = $resource.1;
             $(const EXAMPLE_ACTOR: (&'static str, &'static str) = $actor;)?
 
-            fn example() -> Self {
-                Self { $($field: $example,)* }
+            fn example() -> Option<Self> {
+                Some(Self { $($field: $example,)* })
+            }
+
+            #[cfg(feature = "gatehouse-events")]
+            fn schema() -> serde_json::Value {
+                // Schemas of utoipa always serialize.
+                serde_json::to_value(<Self as utoipa::PartialSchema>::schema()).unwrap_or_default()
             }
         }
     )+ };

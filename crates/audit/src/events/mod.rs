@@ -1,158 +1,57 @@
-//! Gatehouse's own events, with one file per area.
+//! The events of the log itself and, with the feature `gatehouse-events`, all events of Gatehouse, with one file per
+//! area.
 
 pub mod audit_log;
+#[cfg(feature = "gatehouse-events")]
 pub mod credentials;
 mod define;
+#[cfg(feature = "gatehouse-events")]
 pub mod groups;
+#[cfg(feature = "gatehouse-events")]
 pub mod log_streams;
+#[cfg(feature = "gatehouse-events")]
 pub mod oidc;
+#[cfg(feature = "gatehouse-events")]
 pub mod pats;
+#[cfg(feature = "gatehouse-events")]
 pub mod policies;
+#[cfg(feature = "gatehouse-events")]
 pub mod removals;
+#[cfg(feature = "gatehouse-events")]
 pub mod roles;
+#[cfg(feature = "gatehouse-events")]
 pub mod saml;
+#[cfg(feature = "gatehouse-events")]
 pub mod scim_tokens;
+#[cfg(feature = "gatehouse-events")]
 pub mod sign_in;
+#[cfg(feature = "gatehouse-events")]
 pub mod signals;
+#[cfg(feature = "gatehouse-events")]
 pub mod step_up;
+#[cfg(feature = "gatehouse-events")]
 pub mod tenants;
+#[cfg(feature = "gatehouse-events")]
 pub mod users;
+#[cfg(feature = "gatehouse-events")]
 pub mod webhooks;
 
-use std::sync::LazyLock;
+#[cfg(feature = "gatehouse-events")]
+mod all;
 
-use crate::Catalog;
+#[cfg(feature = "gatehouse-events")]
+pub use all::catalog;
 
-/// Returns all event types of this service. Schemas and examples are built once.
-pub fn catalog() -> &'static Catalog {
-    static CATALOG: LazyLock<Catalog> = LazyLock::new(all);
-    &CATALOG
+/// Returns the description of an event of Gatehouse.
+#[cfg(feature = "gatehouse-events")]
+pub(crate) fn description(code: &str) -> Option<&'static str> {
+    catalog().specs().iter().find(|spec| spec.code == code).map(|spec| spec.description)
 }
 
-fn all() -> Catalog {
-    let catalog = Catalog::new()
-        .with::<tenants::TenantCreated>()
-        .with::<tenants::TenantRenamed>()
-        .with::<users::UserInvited>()
-        .with::<users::UserCreated>()
-        .with::<users::UserUpdated>()
-        .with::<users::UserDeactivated>()
-        .with::<users::UserReactivated>()
-        .with::<users::UserDeleted>()
-        .with::<users::UserRoleChanged>()
-        .with::<roles::RoleCreated>()
-        .with::<roles::RoleUpdated>()
-        .with::<roles::RoleDeleted>()
-        .with::<roles::RoleRuleCreated>()
-        .with::<roles::RoleRuleReplaced>()
-        .with::<roles::RoleRuleDeleted>()
-        .with::<roles::RoleGiven>()
-        .with::<roles::ConnectionAccountsChanged>()
-        .with::<groups::GroupCreated>()
-        .with::<groups::GroupUpdated>()
-        .with::<groups::GroupDeleted>()
-        .with::<sign_in::SignInSucceeded>()
-        .with::<sign_in::SignInFailed>()
-        .with::<sign_in::SignInNewDevice>()
-        .with::<sign_in::SessionStarted>()
-        .with::<sign_in::SessionRenewed>()
-        .with::<sign_in::SessionBound>()
-        .with::<sign_in::SessionCookieRefused>()
-        .with::<sign_in::SessionRevoked>()
-        .with::<sign_in::SessionsRevoked>()
-        .with::<sign_in::StepUpRequired>()
-        .with::<credentials::PasswordChanged>()
-        .with::<credentials::PasswordResetStarted>()
-        .with::<credentials::FactorEnrolled>()
-        .with::<credentials::FactorRenamed>()
-        .with::<credentials::FactorRemoved>()
-        .with::<credentials::RecoveryCodesGenerated>()
-        .with::<credentials::RecoveryCodeUsed>()
-        .with::<step_up::StepUpIssued>()
-        .with::<step_up::StepUpFailed>()
-        .with::<step_up::StepUpConsumed>()
-        .with::<step_up::StepUpRefused>()
-        .with::<pats::PatCreated>()
-        .with::<pats::PatRevoked>()
-        .with::<policies::SignInPolicyChanged>()
-        .with::<policies::NetworkPolicyChanged>()
-        .with::<policies::NetworkPolicyBlocked>()
-        .with::<policies::NetworkRuleAdded>()
-        .with::<policies::NetworkRuleChanged>()
-        .with::<policies::NetworkRuleRemoved>()
-        .with::<policies::AttestationPolicyChanged>()
-        .with::<policies::AttestationPolicyBlocked>()
-        .with::<scim_tokens::ScimTokenCreated>()
-        .with::<scim_tokens::ScimTokenRevoked>()
-        .with::<removals::RemovalsPaused>()
-        .with::<removals::RemovalsApplied>()
-        .with::<removals::RemovalsDiscarded>()
-        .with::<removals::RemovalLimitChanged>()
-        .with::<saml::SamlProviderCreated>()
-        .with::<saml::SamlProviderUpdated>()
-        .with::<saml::SamlProviderDeleted>()
-        .with::<saml::SamlProviderKeyRotated>()
-        .with::<saml::SamlProviderTested>()
-        .with::<saml::SamlProviderCertificateExpiring>()
-        .with::<saml::SamlSignInRefused>()
-        .with::<saml::SamlLogoutRefused>()
-        .with::<saml::SamlSubjectPinned>()
-        .with::<saml::SamlSubjectUnpinned>()
-        .with::<oidc::OidcProviderCreated>()
-        .with::<oidc::OidcProviderUpdated>()
-        .with::<oidc::OidcProviderDeleted>()
-        .with::<oidc::OidcProviderKeyRotated>()
-        .with::<oidc::OidcProviderTested>()
-        .with::<oidc::OidcSignInRefused>()
-        .with::<oidc::OidcLogoutRefused>()
-        .with::<oidc::OidcSubjectPinned>()
-        .with::<oidc::OidcSubjectUnpinned>()
-        .with::<saml::DomainVerified>()
-        .with::<saml::DomainProofLost>()
-        .with::<saml::DomainUnverified>()
-        .with::<saml::DomainRemoved>()
-        .with::<audit_log::AuditLogExported>()
-        .with::<audit_log::AuditLogExportFinished>()
-        .with::<audit_log::AuditRetentionChanged>()
-        .with::<audit_log::AuditEntriesDropped>()
-        .with::<audit_log::AuditAddressesErased>()
-        .with::<audit_log::AuditCheckpointPublished>();
-    with_receivers(catalog)
-}
-
-/// Adds the events about receivers of events.
-fn with_receivers(catalog: Catalog) -> Catalog {
-    catalog
-        .with::<webhooks::WebhookCreated>()
-        .with::<webhooks::WebhookUpdated>()
-        .with::<webhooks::WebhookDeleted>()
-        .with::<webhooks::WebhookFailing>()
-        .with::<webhooks::WebhookDisabled>()
-        .with::<webhooks::WebhookSecretRotated>()
-        .with::<webhooks::WebhookRotationCompleted>()
-        .with::<webhooks::WebhookReplayed>()
-        .with::<webhooks::WebhookDeliveryRetried>()
-        .with::<log_streams::LogStreamCreated>()
-        .with::<log_streams::LogStreamUpdated>()
-        .with::<log_streams::LogStreamDeleted>()
-        .with::<log_streams::LogStreamResent>()
-        .with::<log_streams::LogStreamFailing>()
-        .with::<signals::SignalReceiverCreated>()
-        .with::<signals::SignalReceiverUpdated>()
-        .with::<signals::SignalReceiverDeleted>()
-        .with::<signals::SignalReceiverTokenReplaced>()
-        .with::<signals::SignalStreamCreated>()
-        .with::<signals::SignalStreamUpdated>()
-        .with::<signals::SignalStreamDeleted>()
-        .with::<signals::SignalSubjectChanged>()
-        .with::<signals::SignalStreamVerified>()
-        .with::<signals::SignalKeyCreated>()
-        .with::<signals::SignalTransmitterCreated>()
-        .with::<signals::SignalTransmitterUpdated>()
-        .with::<signals::SignalTransmitterDeleted>()
-        .with::<signals::SignalTransmitterTokenReplaced>()
-        .with::<signals::SignalReceived>()
-        .with::<signals::SignalRefused>()
+/// Returns the description of an event of Gatehouse: the catalog is not built in.
+#[cfg(not(feature = "gatehouse-events"))]
+pub(crate) fn description(_: &str) -> Option<&'static str> {
+    None
 }
 
 #[cfg(test)]

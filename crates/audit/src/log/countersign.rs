@@ -19,6 +19,7 @@ pub const COUNTERSIGNATURE: &str = "countersignature";
 
 /// Why a key cannot be retired yet.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum CountersignError {
     /// Only the key proves who wrote entries that are not sealed yet.
     #[error(

@@ -69,16 +69,15 @@ impl Frontier {
         mut completed: impl FnMut(NodePosition, Hash),
     ) -> bool {
         let first = u32::from(level) * LEVEL_BITS;
-        let Some(leaves) = 1_u64.checked_shl(first).filter(|leaves| self.size.is_multiple_of(*leaves)) else {
+        let Some(leaves) = 1_u64.checked_shl(first).filter(|leaves| self.size % *leaves == 0) else {
             return false;
         };
         let (mut carry, mut height) = (hash, first);
-        while (self.size >> height) & 1 == 1
-            && let Some(left) = self.peaks.pop()
-        {
+        while (self.size >> height) & 1 == 1 {
+            let Some(left) = self.peaks.pop() else { break };
             carry = node(&left, &carry);
             height += 1;
-            if height.is_multiple_of(LEVEL_BITS) {
+            if height % LEVEL_BITS == 0 {
                 let level = u8::try_from(height / LEVEL_BITS).unwrap_or(u8::MAX);
                 completed(NodePosition { level, index: self.size >> height }, carry);
             }
@@ -95,9 +94,10 @@ impl Frontier {
 
     /// Deserializes the hashes; `None` if their number does not match the size.
     pub fn restore(size: u64, bytes: &[u8]) -> Option<Self> {
-        let (peaks, rest) = bytes.as_chunks::<32>();
-        let is_one = rest.is_empty() && peaks.len() == size.count_ones() as usize;
-        is_one.then(|| Self { size, peaks: peaks.to_vec() })
+        let chunks = bytes.chunks_exact(32);
+        let is_one = chunks.remainder().is_empty() && chunks.len() == size.count_ones() as usize;
+        let peaks = chunks.map(|hash| hash.try_into().ok()).collect::<Option<Vec<_>>>()?;
+        is_one.then_some(Self { size, peaks })
     }
 }
 
@@ -113,8 +113,7 @@ fn left_of(count: u64) -> u64 {
 fn kept(range: Range) -> Option<NodePosition> {
     let count = range.1 - range.0;
     let height = count.trailing_zeros();
-    let is_kept =
-        count.is_power_of_two() && height.is_multiple_of(LEVEL_BITS) && range.0.is_multiple_of(count);
+    let is_kept = count.is_power_of_two() && height % LEVEL_BITS == 0 && range.0 % count == 0;
     is_kept.then(|| NodePosition {
         level: u8::try_from(height / LEVEL_BITS).unwrap_or(u8::MAX),
         index: range.0 >> height,

@@ -203,7 +203,6 @@ impl OcsfEvent<'_> {
         let is_own = is_user && subject == entry.actor_id;
         let has_user = matches!(class, Class::AccountChange | Class::Authentication | Class::UserAccess);
         let ip = entry.ip.as_deref();
-        let spec = events::catalog().specs().iter().find(|spec| spec.code == entry.action);
         let event = OcsfEvent {
             activity_id: activity,
             activity_name: class.activity(activity).unwrap_or(&entry.action),
@@ -217,7 +216,7 @@ impl OcsfEvent<'_> {
             status_id: if is_failure { 2 } else { 1 },
             status: if is_failure { "Failure" } else { "Success" },
             time: entry.timestamp.unix_millis(),
-            message: spec.map(|spec| spec.description),
+            message: events::description(&entry.action),
             metadata: Metadata::new(source, &entry.id, &entry.action, sequence),
             actor: if is_user {
                 Actor::User(User { uid: &entry.actor_id, name, type_id: USER })

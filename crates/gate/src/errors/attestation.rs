@@ -7,6 +7,7 @@ impl From<attestation::Error> for Problem {
         match error {
             attestation::Error::TooMany => Self::invalid_request(format!("allowedAaguids: {error}")),
             attestation::Error::Store(error) => error.into(),
+            other => Self::unexpected(other),
         }
     }
 }

@@ -14,8 +14,8 @@ impl From<SearchError> for Problem {
     fn from(error: SearchError) -> Self {
         match error {
             SearchError::Cursor => Self::invalid_cursor(),
-            SearchError::Payload(error) => Self::unexpected(error),
             SearchError::Store(error) => error.into(),
+            other => Self::unexpected(other),
         }
     }
 }
@@ -28,8 +28,8 @@ impl From<ProofError> for Problem {
             }
             ProofError::NotSealed => Self::new(Code::NotSealed, error.to_string()),
             ProofError::Sizes(_) => Self::invalid_request(error.to_string()),
-            ProofError::Checkpoint(_) => Self::unexpected(error),
             ProofError::Store(error) => error.into(),
+            other => Self::unexpected(other),
         }
     }
 }

@@ -28,6 +28,7 @@ impl From<netpolicy::Error> for Problem {
             Error::NotFound => Self::not_found(),
             Error::Label => Self::invalid_request(format!("label: {error}")),
             Error::Store(error) => error.into(),
+            other => Self::unexpected(other),
         }
     }
 }

@@ -15,6 +15,7 @@ use scim_core::ScimType;
 use serde_json::{Map, Value};
 
 use super::code::Code;
+use crate::purposes::PURPOSES;
 
 /// An error response.
 #[derive(Debug)]
@@ -175,7 +176,7 @@ impl Problem {
 
     /// 400: the step-up purpose does not exist.
     pub fn unknown_purpose() -> Self {
-        let names: Vec<_> = stepup::PURPOSES.iter().map(|purpose| purpose.name).collect();
+        let names: Vec<_> = PURPOSES.iter().map(|purpose| purpose.name).collect();
         let message = format!("purpose: must be one of {}", names.join(", "));
         Self::new(Code::UnknownPurpose, message)
     }

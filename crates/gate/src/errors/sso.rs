@@ -9,12 +9,12 @@ impl From<saml_sp::ProviderError> for Problem {
         match error {
             Error::Store(error) => error.into(),
             Error::NotFound => Self::not_found(),
-            Error::Key(error) => Self::unexpected(error),
             Error::TooMany => Self::new(Code::Conflict, error.to_string()),
             Error::DomainTaken(_) => conflict("DOMAIN_TAKEN"),
             Error::RotationUnderWay => conflict("ROTATION_UNDER_WAY"),
             Error::NoRotation => conflict("NO_ROTATION"),
             Error::Field { .. } => Self::invalid_request(error.to_string()),
+            other => Self::unexpected(other),
         }
     }
 }
@@ -29,6 +29,7 @@ impl From<saml_sp::DomainError> for Problem {
             Error::Taken(_) => conflict("DOMAIN_TAKEN"),
             Error::DnsUnavailable(_) => conflict("DNS_UNAVAILABLE"),
             Error::RecordMissing { .. } | Error::JustReleased => conflict("DNS_RECORD_MISSING"),
+            other => Self::unexpected(other),
         }
     }
 }

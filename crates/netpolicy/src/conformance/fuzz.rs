@@ -58,7 +58,7 @@ pub fn holds(range: Cidr, address: IpAddr) -> bool {
 pub fn proxies(data: &[u8]) {
     let proxy = IpAddr::V4([10, 0, 0, 1].into());
     let client = IpAddr::V4([203, 0, 113, 7].into());
-    let trusted: Vec<cidr::IpCidr> =
+    let trusted: Vec<crate::Cidr> =
         ["10.0.0.0/8", "2001:db8::/32"].iter().filter_map(|range| range.parse().ok()).collect();
     assert_eq!(trusted.len(), 2);
     let is_text = data.iter().all(|byte| (b' '..=b'~').contains(byte) || matches!(byte, b'\t' | b'\n'));
@@ -73,7 +73,7 @@ pub fn proxies(data: &[u8]) {
             "headers of an untrusted peer are ignored"
         );
         if let Some(found) = proxies.client(Some(proxy), lines()) {
-            assert!(trusted.iter().all(|range| !range.contains(&found)), "{found} is a trusted proxy");
+            assert!(trusted.iter().all(|range| !range.contains(found)), "{found} is a trusted proxy");
             assert_eq!(found, found.to_canonical());
         }
         let behind = proxies.client(Some(proxy), lines().chain([added.as_bytes()]));

@@ -52,9 +52,7 @@ pub fn path(data: &[u8]) {
 /// If a property does not hold.
 pub fn patch(data: &[u8]) {
     let Ok(body) = serde_json::from_slice::<Value>(data) else { return };
-    if let Ok(patch) = Patch::read(&USERS, &body)
-        && let Ok(patched) = user().patched(&patch)
-    {
+    if let Some(patched) = Patch::read(&USERS, &body).ok().and_then(|patch| user().patched(&patch).ok()) {
         let draft = UserDraft::read(&Value::Object(patched.document()));
         let same = draft.ok().and_then(|draft| patched.replaced(draft).ok());
         assert!(same.as_ref() == Some(&patched), "{patched:?} is parsed again as {same:?}");
@@ -64,9 +62,8 @@ pub fn patch(data: &[u8]) {
             assert!(patched.changes(&again).is_empty(), "{patched:?} replaced with itself is {again:?}");
         }
     }
-    if let Ok(patch) = Patch::read(&GROUPS, &body)
-        && let Ok((group, members)) = group().patched(&patch)
-    {
+    let patched = Patch::read(&GROUPS, &body).ok().and_then(|patch| group().patched(&patch).ok());
+    if let Some((group, members)) = patched {
         assert!(!group.display_name.trim().is_empty());
         assert!(members.join.is_disjoint(&members.leave), "a user both joins and leaves: {members:?}");
     }

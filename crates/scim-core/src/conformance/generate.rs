@@ -4,6 +4,7 @@
 use kernel::Timestamp;
 use serde_json::{Map, Value, json};
 
+use crate::json::remove;
 use crate::{
     Filter,
     filter::{Operand, Operator, TextOperand},
@@ -107,7 +108,7 @@ impl Random {
             Type::Complex => {
                 let mut members = self.members(attribute.sub_attributes);
                 // At most one value may be primary.
-                members.shift_remove("primary");
+                remove(&mut members, "primary");
                 if self.once_in(3) && Attribute::find(attribute.sub_attributes, "primary").is_some() {
                     members.insert("primary".into(), false.into());
                 }

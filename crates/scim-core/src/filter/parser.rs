@@ -167,10 +167,13 @@ impl<'a> Parser<'a> {
     }
 
     fn comparison(&mut self, names: Names<'_>, name: &str, depth: usize) -> Result<Filter, Error> {
-        if let Names::Resource(kind, kinds) = names
-            && kind.resolve(name).is_none()
-            && let Some(other) = kinds.iter().find(|other| other.resolve(name).is_some())
-        {
+        let other = match names {
+            Names::Resource(kind, kinds) if kind.resolve(name).is_none() => {
+                kinds.iter().find(|other| other.resolve(name).is_some())
+            }
+            _ => None,
+        };
+        if let Some(other) = other {
             let understood = self.comparison(Names::Resource(other, &[]), name, depth)?;
             return Ok(understood.of_absent());
         }

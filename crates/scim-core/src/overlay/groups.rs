@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use async_trait::async_trait;
-use kernel::{GroupId, StoreError, StoreResult, UserId};
+use kernel::{GroupId, StoreError, StoreResult, UniqueKey, UserId};
 
 use super::{
     Overlay,
@@ -98,7 +98,7 @@ impl<S: UserStore + GroupStore> GroupStore for Overlay<'_, S> {
 
     async fn update_group(&mut self, group: &Group) -> StoreResult<()> {
         if self.is_group_name_taken(group).await? {
-            return Err(StoreError::Taken("group".into()));
+            return Err(StoreError::Taken(UniqueKey::GroupName));
         }
         self.changes.groups.insert(group.id.clone(), Some(group.clone()));
         Ok(())

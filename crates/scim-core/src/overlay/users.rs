@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use async_trait::async_trait;
-use kernel::{StoreError, StoreResult, Timestamp, UserId};
+use kernel::{StoreError, StoreResult, Timestamp, UniqueKey, UserId};
 
 use super::{
     Overlay,
@@ -40,13 +40,16 @@ impl<S: UserStore + GroupStore> Overlay<'_, S> {
     }
 
     /// Returns whether another user has this user's name or sign-in address.
-    async fn is_name_taken(&mut self, user: &User) -> StoreResult<bool> {
-        let by_name = self.user_of_name(&user.user_name_key()).await?.map(|other| other.id);
+    async fn taken_key(&mut self, user: &User) -> StoreResult<Option<UniqueKey>> {
+        let by_name = self.user_of_name(&user.user_name_key()).await?;
+        if by_name.is_some_and(|other| other.id != user.id) {
+            return Ok(Some(UniqueKey::UserName));
+        }
         let by_address = match user.sign_in_email() {
             Some(address) => self.user_of_sign_in_email(&address.key()).await?,
             None => None,
         };
-        Ok(by_name.into_iter().chain(by_address).any(|other| other != user.id))
+        Ok(by_address.filter(|other| *other != user.id).map(|_| UniqueKey::SignInEmail))
     }
 
     /// Returns the ids of users whose representation the changes may affect in a filter.
@@ -115,7 +118,7 @@ impl<S: UserStore + GroupStore> UserStore for Overlay<'_, S> {
     }
 
     async fn insert_user(&mut self, user: &User) -> StoreResult<bool> {
-        if self.is_name_taken(user).await? {
+        if self.taken_key(user).await?.is_some() {
             return Ok(false);
         }
         self.changes.users.insert(user.id.clone(), Some(user.clone()));
@@ -123,8 +126,8 @@ impl<S: UserStore + GroupStore> UserStore for Overlay<'_, S> {
     }
 
     async fn update_user(&mut self, _: &User, after: &User) -> StoreResult<()> {
-        if self.is_name_taken(after).await? {
-            return Err(StoreError::Taken("userName or sign-in address".into()));
+        if let Some(key) = self.taken_key(after).await? {
+            return Err(StoreError::Taken(key));
         }
         let changed = User { groups: Vec::new(), ..after.clone() };
         self.changes.users.insert(after.id.clone(), Some(changed));

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{Change, Patch, Verb};
+use crate::json::remove;
 use crate::{
     Error, User, UserDraft,
     filter::{Filter, Operand, Operator},
@@ -79,7 +80,7 @@ fn no_target(number: usize) -> Error {
 
 /// Removes and returns the object with this name, or an empty object.
 fn take_object(members: &mut Members, name: &str) -> Members {
-    match members.shift_remove(name) {
+    match remove(members, name) {
         Some(Value::Object(inner)) => inner,
         _ => Members::new(),
     }
@@ -112,7 +113,7 @@ fn set(
 ) -> Result<(), Error> {
     let value = value.filter(|value| !value.is_null());
     let (Some(value), Verb::Add | Verb::Replace) = (value, verb) else {
-        holder.shift_remove(attribute.name);
+        remove(holder, attribute.name);
         return Ok(());
     };
     if attribute.kind != Type::Complex {
@@ -183,7 +184,7 @@ impl Values {
         self.all.retain(|value| !value.is_empty());
         let name = self.path.attribute.name;
         if self.all.is_empty() {
-            holder.shift_remove(name);
+            remove(holder, name);
         } else {
             holder.insert(name.into(), self.all.into_iter().map(Value::Object).collect());
         }
@@ -253,7 +254,7 @@ impl Values {
                 Some(sub) => {
                     for index in selected {
                         let Some(members) = self.all.get_mut(index) else { continue };
-                        members.shift_remove(sub.name);
+                        remove(members, sub.name);
                         // A value with nothing but `type` and `primary` is empty.
                         if members.keys().all(|left| left == "type" || left == "primary") {
                             members.clear();

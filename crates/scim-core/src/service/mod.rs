@@ -2,17 +2,19 @@
 //! body.
 
 mod config;
+mod resources;
 
 use kernel::Ctx;
 use serde_json::Value;
 
+use self::resources::Resources;
 use crate::{
-    Error, OnExisting, Params, Patch, Start, User, UserDraft, UserStore, error_body, list_response,
-    schema::{USERS, resource_type, schema_resource},
-    users::{self, CreatedUser},
+    Error, OnExisting, ScimStore, Start, UserStore, error_body, list_response,
+    location::id_of,
+    schema::{RESOURCE_TYPES, ResourceType, SCHEMAS, Schema, USERS, resource_type, schema_resource},
 };
 
-pub use config::service_provider_config;
+pub use config::{AuthenticationScheme, ProviderConfig, service_provider_config};
 
 /// A request whose credentials have been checked.
 #[derive(Debug, Clone, Copy)]
@@ -28,7 +30,7 @@ pub struct Request<'a> {
 }
 
 /// A response, sent as `application/scim+json`.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug)]
 pub struct Answer {
     /// The HTTP status.
     pub status: u16,
@@ -36,17 +38,17 @@ pub struct Answer {
     pub location: Option<String>,
     /// The body, if any.
     pub body: Option<Value>,
+    /// Why the request failed, for your log. A storage error is not described in the body.
+    pub error: Option<Error>,
 }
 
 /// A SCIM endpoint over your own storage. Run each request in one transaction: commit if the status is below 400,
 /// roll back otherwise.
 pub struct Service<'s> {
-    /// The URL of the SCIM root without a trailing slash.
-    pub base: &'s str,
-    /// The response when a created user already exists.
-    pub on_existing: OnExisting,
-    /// The user store.
-    pub users: &'s mut dyn UserStore,
+    base: &'s str,
+    store: Resources<'s>,
+    on_existing: OnExisting,
+    config: ProviderConfig,
 }
 
 impl Answer {
@@ -63,117 +65,127 @@ impl Answer {
     }
 
     fn ok(body: Value) -> Self {
-        Self { status: 200, location: None, body: Some(body) }
+        Self { status: 200, location: None, body: Some(body), error: None }
+    }
+
+    fn resource(status: u16, location: String, body: Value) -> Self {
+        Self { status, location: Some(location), body: Some(body), error: None }
+    }
+
+    fn no_content() -> Self {
+        Self { status: 204, location: None, body: None, error: None }
+    }
+
+    fn method_not_allowed() -> Self {
+        let body = error_body(405, None, "This resource does not support this method.");
+        Self { status: 405, location: None, body: Some(body), error: None }
     }
 
     /// Returns the response for an error (RFC 7644 §3.12).
-    pub fn error(error: &Error) -> Self {
-        let detail = match error {
+    pub fn error(error: Error) -> Self {
+        let detail = match &error {
             // Storage details belong in your log and are not sent to the client.
             Error::Store(_) => "The service is temporarily unavailable. Try again.".to_owned(),
             other => other.to_string(),
         };
         let body = error_body(error.status(), error.scim_type(), &detail);
-        Self { status: error.status(), location: None, body: Some(body) }
+        Self { status: error.status(), location: None, body: Some(body), error: Some(error) }
     }
 }
 
-impl Service<'_> {
-    /// Handles a request. Errors become error responses.
+#[cfg(feature = "http")]
+impl<B: From<String>> From<Answer> for http::Response<B> {
+    /// Returns the response with its headers. [`Answer::error`] is not in it.
+    fn from(answer: Answer) -> Self {
+        let mut response = Self::new(answer.text().into());
+        *response.status_mut() =
+            http::StatusCode::from_u16(answer.status).unwrap_or(http::StatusCode::INTERNAL_SERVER_ERROR);
+        for (name, value) in answer.headers() {
+            if let Ok(value) = value.parse() {
+                response.headers_mut().insert(name, value);
+            }
+        }
+        response
+    }
+}
+
+impl<'s> Service<'s> {
+    /// Serves users and groups. `base` is the URL of the SCIM root without a trailing slash.
+    pub fn new(base: &'s str, store: &'s mut dyn ScimStore) -> Self {
+        Self::over(base, Resources::UsersAndGroups(store))
+    }
+
+    /// Serves users without groups.
+    pub fn of_users(base: &'s str, store: &'s mut dyn UserStore) -> Self {
+        Self::over(base, Resources::Users(store))
+    }
+
+    fn over(base: &'s str, store: Resources<'s>) -> Self {
+        Self { base, store, on_existing: OnExisting::Refuse, config: ProviderConfig::default() }
+    }
+
+    /// Sets the response when a created user already exists; [`OnExisting::Refuse`] by default.
+    #[must_use]
+    pub fn on_existing(self, on_existing: OnExisting) -> Self {
+        Self { on_existing, ..self }
+    }
+
+    /// Sets what `/ServiceProviderConfig` says about this service.
+    #[must_use]
+    pub fn config(self, config: ProviderConfig) -> Self {
+        Self { config, ..self }
+    }
+
+    /// Handles a request. Errors become error responses, and are in [`Answer::error`] for your log.
     pub async fn answer(&mut self, ctx: &Ctx, request: Request<'_>) -> Answer {
         let answer = self.route(ctx, request).await;
-        answer.unwrap_or_else(|error| Answer::error(&error))
+        answer.unwrap_or_else(Answer::error)
     }
 
     async fn route(&mut self, ctx: &Ctx, request: Request<'_>) -> Result<Answer, Error> {
         let mut segments = request.path.trim_matches('/').splitn(2, '/');
         let (area, id) = (segments.next().unwrap_or_default(), segments.next());
-        match (request.method, area, id) {
-            ("GET", "ServiceProviderConfig", None) => Ok(Answer::ok(service_provider_config(self.base))),
-            ("GET", "Schemas", None) => {
-                let schemas = USERS.schemas().map(|schema| schema_resource(schema, self.base));
-                Ok(Answer::ok(whole_list(schemas.collect())))
+        let id = id.map(|segment| id_of(segment).ok_or(Error::NotFound)).transpose()?;
+        match (area, id.as_deref()) {
+            ("Users", id) => self.users(ctx, request, id).await,
+            ("Groups", id) => self.groups(ctx, request, id).await,
+            ("ServiceProviderConfig" | "Schemas" | "ResourceTypes", _) if request.method != "GET" => {
+                Ok(Answer::method_not_allowed())
             }
-            ("GET", "ResourceTypes", None) => {
-                Ok(Answer::ok(whole_list(vec![resource_type(&USERS, self.base)])))
+            ("ServiceProviderConfig", None) => {
+                Ok(Answer::ok(service_provider_config(self.base, &self.config)))
             }
-            ("GET", "Schemas", Some(id)) => {
-                let schema = USERS.schemas().find(|schema| schema.id.eq_ignore_ascii_case(id));
-                Ok(Answer::ok(schema_resource(schema.ok_or(Error::NotFound)?, self.base)))
-            }
-            ("GET", "ResourceTypes", Some("User")) => Ok(Answer::ok(resource_type(&USERS, self.base))),
-            ("GET", "Users", None) => self.list(&Params::of_query(request.query)).await,
-            ("POST", "Users", Some(".search")) => self.list(&Params::of_search(&read(request.body)?)?).await,
-            ("POST", "Users", None) => self.create(ctx, request).await,
-            (method @ ("GET" | "PUT" | "PATCH" | "DELETE"), "Users", Some(id)) => {
-                self.one(ctx, method, id, request).await
-            }
-            (_, "ServiceProviderConfig" | "Schemas" | "ResourceTypes" | "Users", _)
-                if request.method != "GET" =>
-            {
-                let detail = "This resource does not support this method.";
-                let body = error_body(405, None, detail);
-                Ok(Answer { status: 405, location: None, body: Some(body) })
-            }
+            ("Schemas", id) => self.schemas(id),
+            ("ResourceTypes", id) => self.resource_types(id),
             _ => Err(Error::NotFound),
         }
     }
 
-    async fn list(&mut self, params: &Params) -> Result<Answer, Error> {
-        let (query, projection) = (params.query(&USERS)?, params.projection(&USERS));
-        let found = users::list(self.users, &query, projection.wants("groups")).await?;
-        let next = found.next_cursor(&query, |user| user.id.as_str());
-        let resources = found.resources.into_iter().map(|user| projection.of(user.into_json(self.base)));
-        Ok(Answer::ok(list_response(found.total, &query.page.start, next, resources.collect())))
-    }
-
-    async fn create(&mut self, ctx: &Ctx, request: Request<'_>) -> Result<Answer, Error> {
-        let draft = UserDraft::read(&read(request.body)?)?;
-        match users::create(ctx, self.users, draft, self.on_existing).await? {
-            CreatedUser::New(user) => Ok(self.user(201, user, request)),
-            CreatedUser::Existing(user) => Ok(self.user(200, user, request)),
+    fn types(&self) -> Vec<&'static ResourceType> {
+        match self.store {
+            Resources::Users(_) => vec![&USERS],
+            Resources::UsersAndGroups(_) => RESOURCE_TYPES.into_iter().collect(),
         }
     }
 
-    async fn one(
-        &mut self,
-        ctx: &Ctx,
-        method: &str,
-        id: &str,
-        request: Request<'_>,
-    ) -> Result<Answer, Error> {
-        let known = id.parse().map_err(|_| Error::NotFound);
-        let user = match method {
-            "PUT" => {
-                let draft = UserDraft::read(&read(request.body)?)?;
-                draft.require_user_name()?;
-                users::replace(ctx, self.users, &known?, draft).await?.user
-            }
-            "PATCH" => {
-                let patch = Patch::read(&USERS, &read(request.body)?)?;
-                users::patch(ctx, self.users, &known?, &patch).await?.user
-            }
-            "DELETE" => {
-                users::delete(ctx, self.users, &known?).await?;
-                return Ok(Answer { status: 204, location: None, body: None });
-            }
-            _ => users::get(self.users, &known?).await?,
-        };
-        Ok(self.user(200, user, request))
+    fn schemas(&self, id: Option<&str>) -> Result<Answer, Error> {
+        let types = self.types();
+        let mut served =
+            SCHEMAS.iter().filter(|one| types.iter().any(|kind| kind.schemas().any(|own| own.id == one.id)));
+        let show = |schema: &&Schema| schema_resource(schema, self.base);
+        let Some(id) = id else { return Ok(whole_list(served.map(show).collect())) };
+        let found = served.find(|schema| schema.id.eq_ignore_ascii_case(id));
+        Ok(Answer::ok(show(found.ok_or(Error::NotFound)?)))
     }
 
-    fn user(&self, status: u16, user: User, request: Request<'_>) -> Answer {
-        let location = Some(user.location(self.base));
-        let projection = Params::of_query(request.query).projection(&USERS);
-        Answer { status, location, body: Some(projection.of(user.into_json(self.base))) }
+    fn resource_types(&self, id: Option<&str>) -> Result<Answer, Error> {
+        let mut shown = self.types().into_iter().map(|kind| resource_type(kind, self.base));
+        let Some(id) = id else { return Ok(whole_list(shown.collect())) };
+        let found = shown.find(|kind| kind.get("id").and_then(Value::as_str) == Some(id));
+        Ok(Answer::ok(found.ok_or(Error::NotFound)?))
     }
 }
 
-fn read(body: &[u8]) -> Result<Value, Error> {
-    let problem = |error| Error::InvalidSyntax(format!("the body is not JSON: {error}"));
-    serde_json::from_slice(body).map_err(problem)
-}
-
-fn whole_list(resources: Vec<Value>) -> Value {
-    list_response(resources.len() as u64, &Start::Index(1), None, resources)
+fn whole_list(resources: Vec<Value>) -> Answer {
+    Answer::ok(list_response(resources.len() as u64, &Start::Index(1), None, resources))
 }

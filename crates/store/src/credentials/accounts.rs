@@ -86,9 +86,10 @@ impl Across {
         if name.contains('\0') {
             return Ok(None);
         }
-        match name.parse() {
-            Ok(id) => self.tenant(&id).await,
-            Err(_) => self.tenant_of_slug(name).await,
+        // Slugs have no underscore.
+        match name.strip_prefix("ten_").and_then(|key| TenantId::from_key(key).ok()) {
+            Some(id) => self.tenant(&id).await,
+            None => self.tenant_of_slug(name).await,
         }
     }
 

@@ -68,10 +68,9 @@ async fn users_of(
     state: RemovalState,
     removed: u64,
 ) -> StoreResult<u64> {
-    if let Some((users, at)) = state.counted
-        && ctx.now < at.plus_millis(WINDOW)
-    {
-        return Ok(users);
+    match state.counted {
+        Some((users, at)) if ctx.now < at.plus_millis(WINDOW) => return Ok(users),
+        _ => {}
     }
     let users = store.count_active_users(ctx.now.plus_millis(-WINDOW)).await? + removed;
     store.set_removal_state(token, &RemovalState { counted: Some((users, ctx.now)), ..state }).await?;

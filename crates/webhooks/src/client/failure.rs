@@ -6,6 +6,7 @@ use super::connect::ConnectError;
 
 /// The reason a request got no response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
+#[non_exhaustive]
 pub enum Failure {
     /// The whole exchange, from DNS lookup to response, exceeded the time limit.
     #[error("the receiver did not respond in time")]

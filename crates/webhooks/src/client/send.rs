@@ -30,7 +30,7 @@ use super::{
 /// Default time limit of an exchange.
 const TIME_LIMIT: Duration = Duration::from_secs(15);
 /// Idle connections are closed after this time.
-const IDLE: Duration = Duration::from_mins(1);
+const IDLE: Duration = Duration::from_secs(60);
 /// Maximum number of idle connections per host.
 const IDLE_PER_HOST: usize = 32;
 /// Maximum size of a response head, and size of the read buffer.
@@ -89,6 +89,7 @@ impl fmt::Debug for ClientSettings {
 
 /// The reason a client could not be created.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum SetupError {
     /// An extra root certificate is invalid, or TLS cannot be configured.
     #[error("TLS cannot be set up: {0}")]

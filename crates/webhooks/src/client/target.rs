@@ -22,6 +22,7 @@ pub struct Target {
 
 /// The reason a URL is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum UrlError {
     /// It is longer than 2,048 bytes.
     #[error("the URL is too long; use at most {LONGEST} bytes")]

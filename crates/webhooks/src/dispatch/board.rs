@@ -257,9 +257,8 @@ impl Schedule {
             self.consider(key, now);
             return None;
         }
-        if let Some(rate) = self.limits.rate
-            && let Some(at) = lane.rate.wait(rate.get(), now)
-        {
+        let wait = self.limits.rate.and_then(|rate| lane.rate.wait(rate.get(), now));
+        if let Some(at) = wait {
             self.later.insert((at, key.clone()));
             return None;
         }

@@ -15,6 +15,7 @@ use gate::{
     body::{Json, answer},
     errors::Problem,
     permissions::OwnAccount,
+    purposes::PURPOSES,
     step_up::{PresentedStepUp, caller_of, consumed},
 };
 
@@ -117,7 +118,7 @@ impl StepUpBody {
 }
 
 fn purpose_of(name: &str) -> Result<&'static Purpose, Problem> {
-    stepup::find(&stepup::PURPOSES, name).ok_or_else(Problem::unknown_purpose)
+    stepup::find(&PURPOSES, name).ok_or_else(Problem::unknown_purpose)
 }
 
 /// Request a step-up challenge
@@ -139,8 +140,8 @@ pub(crate) async fn step_up_challenge_options(call: Call<OwnAccount>, body: Json
     let site = call.site.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let account = lock_account(tx, &caller.user).await?;
-        let ceremonies = SecondFactors::new(site.verifiers(), &account);
-        let begun = stepup::begin(ctx, tx, &ceremonies, &caller, purpose).await?;
+        let mut factors = SecondFactors::new(tx, site.verifiers(), &account);
+        let begun = stepup::begin(ctx, &mut factors, &caller, purpose).await?;
         Ok::<_, Problem>(Audited::without(begun, Unaudited::StepTaken))
     };
     let begun = call.write(work).await?;
@@ -182,9 +183,8 @@ pub(crate) async fn verify_step_up(call: Call<OwnAccount>, body: Json<StepUpBody
         // Serialize with disabling the user and with removing the factor.
         let account = lock_account(tx, &caller.user).await?;
         let keys = site.pipeline.keys.newest_step_ups();
-        let ceremonies = SecondFactors::new(site.verifiers(), &account);
-        let purposes = &stepup::PURPOSES;
-        let verified = stepup::verify(ctx, tx, &ceremonies, &keys, purposes, &caller, &attempt).await?;
+        let mut factors = SecondFactors::new(tx, site.verifiers(), &account);
+        let verified = stepup::verify(ctx, &mut factors, &keys, &PURPOSES, &caller, &attempt).await?;
         Ok::<_, Problem>(sign_in::audited(verified, &caller.user, factor))
     };
     let granted = call.write(work).await?.ok_or(sign_in::Error::FactorInvalid)?;

@@ -83,7 +83,7 @@ strings! {
     /// How the model of an authenticator is attested: `claimed` (no attestation), `self` (self-attestation), `signed` (by an untrusted certificate) or `trusted` (by a trusted certificate).
     AuthenticatorTrust = one_of([Trust::Claimed, Trust::Itself, Trust::Signed, Trust::Trusted].map(Trust::as_str));
     /// Purpose of a step-up; `x-step-up-purposes` lists what each requires.
-    StepUpPurpose = one_of(stepup::PURPOSES.iter().map(|purpose| purpose.name).collect::<Vec<_>>());
+    StepUpPurpose = one_of(gate::purposes::PURPOSES.iter().map(|purpose| purpose.name).collect::<Vec<_>>());
     /// Operations that a personal access token may call.
     TokenScope = one_of(Scope::ALL.map(Scope::as_str));
 

@@ -2,7 +2,7 @@
 
 use actix_web::{HttpResponse, get, http::StatusCode, web};
 use scim_core::{
-    Start, list_response,
+    AuthenticationScheme, ProviderConfig, Start, list_response,
     schema::{RESOURCE_TYPES, SCHEMAS, Schema, resource_type, schema_resource},
     service_provider_config,
 };
@@ -35,7 +35,12 @@ pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
 )]
 #[get("/api/scim/v2/ServiceProviderConfig")]
 async fn get_service_provider_config(site: web::Data<Site>) -> HttpResponse {
-    scim_answer(StatusCode::OK, &service_provider_config(&root(&site)))
+    let scheme = AuthenticationScheme::bearer(
+        "SCIM token",
+        "Authorization: Bearer scim_…, issued by an administrator of the tenant",
+    );
+    let config = ProviderConfig { documentation_uri: None, authentication_schemes: vec![scheme] };
+    scim_answer(StatusCode::OK, &service_provider_config(&root(&site), &config))
 }
 
 /// List schemas

@@ -8,7 +8,7 @@ use store::Tx;
 use utoipa::ToSchema;
 
 use super::issuer::issuer;
-use crate::api::Site;
+use crate::api::{Site, generated_id};
 use gate::{access::Visitor, errors::Problem};
 
 /// The key set of a transmitter (RFC 7517).
@@ -16,10 +16,6 @@ use gate::{access::Visitor, errors::Problem};
 struct SignalKeySet {
     /// Newest first. Empty if the tenant has no receiver yet.
     keys: Vec<Jwk>,
-}
-
-fn tenant_of(path: &str) -> Result<TenantId, Problem> {
-    path.parse().map_err(|_| Problem::not_found())
 }
 
 /// Get the configuration of a transmitter
@@ -41,7 +37,7 @@ pub(crate) async fn ssf_configuration(
     visitor: Visitor,
     tenant: web::Path<String>,
 ) -> Result<HttpResponse, Problem> {
-    let tenant = tenant_of(&tenant)?;
+    let tenant: TenantId = generated_id(&tenant)?;
     site.saml.admit(&visitor.origin())?;
     let base_url = &site.pipeline.base_url;
     let transmitter = Transmitter::new(&issuer(base_url, &tenant), &format!("{base_url}/api/ssf"));
@@ -67,7 +63,7 @@ pub(crate) async fn ssf_jwks(
     visitor: Visitor,
     tenant: web::Path<String>,
 ) -> Result<HttpResponse, Problem> {
-    let tenant = tenant_of(&tenant)?;
+    let tenant: TenantId = generated_id(&tenant)?;
     site.saml.admit(&visitor.origin())?;
     let find = async |tx: &mut Tx| Ok::<_, Problem>(tx.signing_keys().await?);
     let (found, now) = (visitor.read(&tenant, find).await?, visitor.env().now());

@@ -1,6 +1,7 @@
 //! What the documentation shows works: its commands run, its links lead somewhere.
 
 mod commands;
+mod embedding;
 mod links;
 mod standards;
 

@@ -14,13 +14,13 @@ use async_trait::async_trait;
 use audit::{AuditStore, Audited, Event, StoredEntry, events::tenants::TenantCreated};
 use credentials::{Cost, Passwords, Salt, SignInPolicy, SignInStore};
 use directory::{NewPerson, NewTenant, Role, Tier};
-use gate::keys::Keys;
+use gate::{keys::Keys, purposes::PURPOSES};
 use gatehouse::{
     config::Raw,
     server::{self, ServerParts},
 };
 use kernel::{Actor, Ctx, Env, MasterKeys, Secret, SigningKeys, SystemEnv, TenantId, Timestamp, UserId};
-use stepup::{Answer, Attempt, Ceremonies, Ceremony, Factor, Verified};
+use stepup::{Answer, Attempt, Ceremonies, Ceremony, Factor, StepUpStore};
 use store::{
     DatabaseUrl, Store, Tx,
     testing::{Kind, TestDatabase},
@@ -103,22 +103,25 @@ const PROCESS_KEY: &str = "process:BwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyAhIiMkJSY="
 
 /// Accepts any step-up: tests of guarded actions need no ceremony. The ceremonies themselves are tested in
 /// `api/auth/step_up`.
-struct Proved;
+struct Proved<'t>(&'t mut Tx);
 
 #[async_trait]
-impl Ceremonies<Tx> for Proved {
-    async fn factors(&self, _: &Ctx, _: &mut Tx, _: &UserId) -> Result<Vec<Factor>, stepup::Error> {
+impl Ceremonies for Proved<'_> {
+    fn store(&mut self) -> &mut dyn StepUpStore {
+        self.0
+    }
+
+    async fn factors(&mut self, _: &Ctx, _: &UserId) -> Result<Vec<Factor>, stepup::Error> {
         Ok(vec![Factor::Webauthn])
     }
 
-    async fn begin(&self, _: &Ctx, _: &mut Tx, _: &UserId) -> Result<Ceremony, stepup::Error> {
+    async fn begin(&mut self, _: &Ctx, _: &UserId) -> Result<Ceremony, stepup::Error> {
         Ok(Ceremony::default())
     }
 
     async fn verify(
-        &self,
+        &mut self,
         _: &Ctx,
-        _: &mut Tx,
         _: &UserId,
         _: Factor,
         _: &Answer,
@@ -389,17 +392,16 @@ impl Server {
             session: browser.cookie("as_sid"),
             ip: Some(std::net::Ipv4Addr::LOCALHOST.into()),
         };
-        let purpose = *stepup::find(&stepup::PURPOSES, purpose).unwrap();
+        let purpose = *stepup::find(&PURPOSES, purpose).unwrap();
         self.write(&id(&me["tenant"]["id"]).parse().unwrap(), async move |ctx, tx| {
             let keys = SigningKeys::derive(&masters(), "step-up");
-            let begun = stepup::begin(ctx, tx, &Proved, &caller, &purpose).await.unwrap();
+            let begun = stepup::begin(ctx, &mut Proved(tx), &caller, &purpose).await.unwrap();
             let answer = Answer::Credential(serde_json::Value::Null);
             let attempt = Attempt { challenge: begun.id, factor: Factor::Webauthn, answer };
-            let purposes = &stepup::PURPOSES;
-            match stepup::verify(ctx, tx, &Proved, &keys, purposes, &caller, &attempt).await.unwrap() {
-                Verified::Right(granted) => Ok(granted.token.expose().clone()),
-                Verified::Wrong(_) => unreachable!("the factor is correct"),
-            }
+            let mut factors = Proved(tx);
+            let verified =
+                stepup::verify(ctx, &mut factors, &keys, &PURPOSES, &caller, &attempt).await.unwrap();
+            Ok(verified.into_token().unwrap().token.expose().clone())
         })
     }
 

@@ -83,7 +83,7 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
             while let Some(row) = rows.next_if(|row| row.sequence < end) {
                 group.push(row);
             }
-            let hash = hashes.get(&(first / GROUP)).filter(|_| end.is_multiple_of(GROUP)).copied();
+            let hash = hashes.get(&(first / GROUP)).filter(|_| end % GROUP == 0).copied();
             match hash.filter(|_| group.is_empty() && end <= self.result.dropped) {
                 Some(hash) => self.push_group(hash).await?,
                 None => self.group(first, end, group, hash).await?,
@@ -141,7 +141,7 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
             is_whole = false;
             self.result.found(Finding::Missing { from: expected, to: end });
         }
-        let is_complete = end.is_multiple_of(GROUP);
+        let is_complete = end % GROUP == 0;
         if is_whole && (!is_complete || complete == hash) {
             return Ok(());
         }
@@ -194,7 +194,8 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
                 }
             }
         }
-        while let Some((checkpoint, note)) = self.ahead.pop_if(|(checkpoint, _)| checkpoint.size <= size) {
+        while self.ahead.last().is_some_and(|(checkpoint, _)| checkpoint.size <= size) {
+            let Some((checkpoint, note)) = self.ahead.pop() else { break };
             if checkpoint.size != size || !self.is_known {
                 continue;
             }

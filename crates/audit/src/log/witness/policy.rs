@@ -87,6 +87,7 @@ pub struct Witnessed {
 
 /// Why a policy is malformed, or a checkpoint does not meet it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum PolicyError {
     /// A line of the policy is malformed.
     #[error("line {line}: {problem}")]

@@ -24,6 +24,7 @@ pub struct Advance {
 /// Why a witness does not cosign a checkpoint. [`WitnessError::Forked`] proves that the log was changed. A log that was
 /// rolled back may be an old copy, and one that is not proved to have grown may lack hashes.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum WitnessError {
     /// The checkpoint is not signed by a key of the log.
     #[error("the checkpoint is invalid: {0}")]
@@ -85,10 +86,8 @@ impl WitnessedLog {
         if size < known {
             return Err(WitnessError::RolledBack { size, known });
         }
-        if let Some(newest) = &self.newest
-            && newest.size == size
-            && newest.root != checkpoint.root
-        {
+        let same_size = self.newest.as_ref().filter(|newest| newest.size == size);
+        if same_size.is_some_and(|newest| newest.root != checkpoint.root) {
             return Err(WitnessError::Forked(size));
         }
         if old_size != known {

@@ -5,6 +5,7 @@ use std::str::FromStr;
 use actix_web::HttpRequest;
 use directory::{PeopleQuery, Role, Source};
 use gate::errors::Problem;
+use kernel::GroupId;
 use store::Cost;
 use utoipa::IntoParams;
 
@@ -45,6 +46,11 @@ pub(crate) fn read(request: &HttpRequest) -> Result<PeopleQuery, Problem> {
     if text.as_ref().is_some_and(|text| text.contains('\0')) {
         return Err(Problem::invalid_request("q: it contains U+0000"));
     }
+    // This server generates the IDs of its groups, so another form is a mistake of the client.
+    let group: Option<GroupId> = one(request, "group", "write the ID of a group")?;
+    if group.as_ref().is_some_and(|group| GroupId::from_key(group.key()).is_err()) {
+        return Err(Problem::invalid_request("group: write the ID of a group"));
+    }
     Ok(PeopleQuery {
         text,
         role: one::<Role>(request, "role", "write the name of a built-in role or the ID of another")?,
@@ -52,7 +58,7 @@ pub(crate) fn read(request: &HttpRequest) -> Result<PeopleQuery, Problem> {
         has_factor: one(request, "factor", "write true or false")?,
         source: one::<Source>(request, "source", "write INVITED or SCIM")?,
         uses_sso: one(request, "sso", "write true or false")?,
-        group: one(request, "group", "write the ID of a group")?,
+        group,
     })
 }
 

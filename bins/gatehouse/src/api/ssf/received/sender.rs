@@ -7,7 +7,7 @@ use saml_sp::ProviderId;
 use signals::{Refusal, TransmitterId, TransmitterStore as _, TrustedTransmitter};
 use store::Tx;
 
-use crate::api::{Site, ssf::connection::connection_of};
+use crate::api::{Site, generated_id, ssf::connection::connection_of};
 
 /// The transmitter that a request claims to come from.
 pub(super) struct Sender<'a> {
@@ -26,7 +26,7 @@ impl<'a> Sender<'a> {
         visitor: &'a Visitor,
         (tenant, id): &(String, String),
     ) -> Result<Self, Problem> {
-        let tenant: TenantId = tenant.parse().map_err(|_| Problem::not_found())?;
+        let tenant: TenantId = generated_id(tenant)?;
         let id: TransmitterId = id.parse().map_err(|_| Problem::not_found())?;
         let find = async move |tx: &mut Tx| {
             let transmitter = tx.transmitter(&id).await?.ok_or_else(Problem::not_found)?;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use credentials::FactorKind;
 use directory::Role;
+use gate::purposes::PURPOSES;
 use serde_json::json;
 
 use super::{
@@ -141,8 +142,8 @@ fn invalid_step_up_requests_are_explained() {
         // The description lists the purposes and what each requires.
         let document = server.anonymous().get("/api/developers/openapi.json").json();
         let listed = document["x-step-up-purposes"].as_array().unwrap().clone();
-        assert_eq!(listed.len(), stepup::PURPOSES.len());
-        for purpose in stepup::PURPOSES {
+        assert_eq!(listed.len(), PURPOSES.len());
+        for purpose in PURPOSES {
             let shown = listed.iter().find(|shown| shown["name"] == purpose.name).unwrap();
             assert_eq!(shown["requiresPhishingResistant"], purpose.phishing_resistant);
             assert_eq!(shown["ttlSeconds"], 60);

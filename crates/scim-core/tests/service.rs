@@ -1,0 +1,190 @@
+//! The service over the in-memory stores: users and groups, ids of the host's own, errors for the host's log.
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+use std::collections::{BTreeMap, HashMap};
+
+use scim_core::{
+    Answer, AuthenticationScheme, Ctx, Error, OnExisting, ProviderConfig, Query, Request, ResourcePage,
+    Service, StoreError, StoreResult, TableStore, Timestamp, UniqueKey, User, UserId, UserStore, UserTable,
+    async_trait, conformance, memory::MemoryStore,
+};
+use serde_json::{Value, json};
+
+const BASE: &str = "https://host.example/scim";
+
+fn ctx() -> Ctx {
+    Ctx::system("acme".parse().unwrap(), "test")
+}
+
+async fn send(service: &mut Service<'_>, method: &str, url: &str, body: &Value) -> Answer {
+    let (path, query) = url.split_once('?').unwrap_or((url, ""));
+    let body = if body.is_null() { String::new() } else { body.to_string() };
+    service.answer(&ctx(), Request { method, path, query, body: body.as_bytes() }).await
+}
+
+#[tokio::test]
+async fn tables_conform() {
+    conformance::users(&ctx(), &mut TableStore(HashMap::new())).await;
+    conformance::users(&ctx(), &mut TableStore(BTreeMap::new())).await;
+}
+
+#[tokio::test]
+async fn service_has_users_and_groups() {
+    let mut store = MemoryStore::new();
+    let mut service = Service::new(BASE, &mut store).on_existing(OnExisting::Answer);
+    let ada = send(&mut service, "POST", "/Users", &json!({ "userName": "ada" })).await;
+    assert_eq!(ada.status, 201);
+    let ada = ada.body.unwrap();
+    assert_eq!(send(&mut service, "POST", "/Users", &json!({ "userName": "ADA" })).await.status, 200);
+
+    let body = json!({ "displayName": "Engines", "members": [{ "value": ada["id"] }] });
+    let group = send(&mut service, "POST", "/Groups", &body).await;
+    assert_eq!(group.status, 201);
+    let location = group.location.unwrap();
+    let path = location.strip_prefix(BASE).unwrap();
+    let shown = group.body.unwrap();
+    assert_eq!(shown["members"][0]["$ref"], ada["meta"]["location"]);
+    let read = send(&mut service, "GET", path, &Value::Null).await;
+    assert_eq!(read.body.unwrap(), shown);
+    let bare = send(&mut service, "GET", &format!("{path}?excludedAttributes=members"), &Value::Null).await;
+    assert_eq!(bare.body.unwrap()["members"], Value::Null);
+    let found =
+        send(&mut service, "GET", "/Groups?filter=displayName%20eq%20%22engines%22", &Value::Null).await;
+    assert_eq!(found.body.unwrap()["Resources"], json!([shown]));
+    let search = json!({ "filter": "displayName sw \"Loom\"" });
+    let found = send(&mut service, "POST", "/Groups/.search", &search).await;
+    assert_eq!(found.body.unwrap()["totalResults"], 0);
+
+    let patch = json!({ "Operations": [{ "op": "remove", "path": "members" }] });
+    let patched = send(&mut service, "PATCH", path, &patch).await;
+    assert_eq!((patched.status, &patched.body.unwrap()["members"]), (200, &Value::Null));
+    let renamed = send(&mut service, "PUT", path, &json!({ "displayName": "Looms" })).await;
+    assert_eq!(renamed.body.unwrap()["displayName"], "Looms");
+    assert_eq!(send(&mut service, "PUT", path, &json!({})).await.status, 400);
+    assert_eq!(send(&mut service, "DELETE", path, &Value::Null).await.status, 204);
+    assert_eq!(send(&mut service, "GET", path, &Value::Null).await.status, 404);
+    assert_eq!(send(&mut service, "DELETE", "/Groups", &Value::Null).await.status, 405);
+    let stranger = json!({ "displayName": "Engines", "members": [{ "value": "42" }] });
+    let refused = send(&mut service, "POST", "/Groups", &stranger).await.body.unwrap();
+    assert_eq!((&refused["status"], &refused["scimType"]), (&json!("400"), &json!("invalidValue")));
+
+    let types = send(&mut service, "GET", "/ResourceTypes", &Value::Null).await.body.unwrap();
+    assert_eq!(types["totalResults"], 2);
+    let schemas = send(&mut service, "GET", "/Schemas", &Value::Null).await.body.unwrap();
+    assert_eq!(schemas["totalResults"], 3);
+}
+
+#[tokio::test]
+async fn service_of_users_has_no_groups() {
+    let mut store = TableStore(HashMap::new());
+    let config = ProviderConfig {
+        documentation_uri: Some("https://host.example/docs".into()),
+        authentication_schemes: vec![AuthenticationScheme::bearer("API key", "Create one in the console.")],
+    };
+    let mut service = Service::of_users(BASE, &mut store).config(config);
+    assert_eq!(send(&mut service, "GET", "/Groups", &Value::Null).await.status, 404);
+    let types = send(&mut service, "GET", "/ResourceTypes", &Value::Null).await.body.unwrap();
+    assert_eq!((&types["totalResults"], &types["Resources"][0]["id"]), (&json!(1), &json!("User")));
+    let schemas = send(&mut service, "GET", "/Schemas", &Value::Null).await.body.unwrap();
+    assert_eq!(schemas["totalResults"], 2);
+    let config = send(&mut service, "GET", "/ServiceProviderConfig", &Value::Null).await.body.unwrap();
+    assert_eq!(config["documentationUri"], "https://host.example/docs");
+    assert_eq!(config["authenticationSchemes"][0]["name"], "API key");
+    assert_eq!(send(&mut service, "POST", "/Schemas", &json!({})).await.status, 405);
+}
+
+/// Users with numbers from a sequence.
+#[derive(Default)]
+struct Numbered(BTreeMap<UserId, User>, u64);
+
+#[async_trait]
+impl UserTable for Numbered {
+    async fn users(&mut self) -> StoreResult<Vec<User>> {
+        self.0.users().await
+    }
+    async fn put(&mut self, user: &User) -> StoreResult<()> {
+        self.0.put(user).await
+    }
+    async fn delete(&mut self, id: &UserId) -> StoreResult<()> {
+        UserTable::delete(&mut self.0, id).await
+    }
+    async fn new_id(&mut self, _: &Ctx) -> StoreResult<Option<UserId>> {
+        self.1 += 1;
+        Ok(Some(self.1.into()))
+    }
+}
+
+#[tokio::test]
+async fn host_assigns_its_own_ids() {
+    let mut store = TableStore(Numbered::default());
+    let mut service = Service::of_users(BASE, &mut store);
+    let created = send(&mut service, "POST", "/Users", &json!({ "userName": "ada" })).await;
+    assert_eq!(created.body.unwrap()["id"], "1");
+    let second = send(&mut service, "POST", "/Users", &json!({ "userName": "bob" })).await;
+    assert_eq!(second.location.as_deref(), Some("https://host.example/scim/Users/2"));
+    assert_eq!(send(&mut service, "GET", "/Users/2", &Value::Null).await.body.unwrap()["userName"], "bob");
+    let page = send(&mut service, "GET", "/Users?count=1&cursor=", &Value::Null).await.body.unwrap();
+    let next = format!("/Users?count=1&cursor={}", page["nextCursor"].as_str().unwrap());
+    let page = send(&mut service, "GET", &next, &Value::Null).await.body.unwrap();
+    assert_eq!(page["Resources"][0]["id"], "2");
+    assert_eq!(send(&mut service, "DELETE", "/Users/1", &Value::Null).await.status, 204);
+    assert_eq!(send(&mut service, "GET", "/Users/1", &Value::Null).await.status, 404);
+
+    // An id may have any characters; its URL is one segment.
+    let id: UserId = "a/b c".parse().unwrap();
+    let mut ada = store.0.0.values().next().unwrap().clone();
+    ada.id = id.clone();
+    store.0.0 = BTreeMap::from([(id, ada)]);
+    let mut service = Service::of_users(BASE, &mut store);
+    let read = send(&mut service, "GET", "/Users/a%2Fb%20c", &Value::Null).await;
+    assert_eq!(read.location.as_deref(), Some("https://host.example/scim/Users/a%2Fb%20c"));
+    assert_eq!(read.body.unwrap()["id"], "a/b c");
+}
+
+/// A store whose every operation fails.
+struct Broken(fn() -> StoreError);
+
+#[async_trait]
+impl UserStore for Broken {
+    async fn user(&mut self, _: &UserId) -> StoreResult<Option<User>> {
+        Err((self.0)())
+    }
+    async fn user_of_name(&mut self, _: &str) -> StoreResult<Option<User>> {
+        Err((self.0)())
+    }
+    async fn user_of_sign_in_email(&mut self, _: &str) -> StoreResult<Option<UserId>> {
+        Err((self.0)())
+    }
+    async fn find_users(&mut self, _: &Query, _: bool) -> StoreResult<ResourcePage<User>> {
+        Err((self.0)())
+    }
+    async fn insert_user(&mut self, _: &User) -> StoreResult<bool> {
+        Err((self.0)())
+    }
+    async fn update_user(&mut self, _: &User, _: &User) -> StoreResult<()> {
+        Err((self.0)())
+    }
+    async fn delete_user(&mut self, _: &User, _: Timestamp) -> StoreResult<()> {
+        Err((self.0)())
+    }
+}
+
+#[tokio::test]
+async fn storage_errors_are_for_the_log_only() {
+    let mut store = Broken(|| StoreError::Corrupt("column secret".into()));
+    let mut service = Service::of_users(BASE, &mut store);
+    let answer = send(&mut service, "GET", "/Users/1", &Value::Null).await;
+    assert!(answer.status >= 500 && !answer.text().contains("secret"), "{}", answer.text());
+    assert!(matches!(answer.error, Some(Error::Store(StoreError::Corrupt(text))) if text == "column secret"));
+
+    for (taken, attribute) in [
+        (UniqueKey::UserName, "userName"),
+        (UniqueKey::SignInEmail, "emails"),
+        (UniqueKey::GroupName, "displayName"),
+        (UniqueKey::Other("people_email_idx".into()), "another attribute"),
+    ] {
+        let error = Error::from(StoreError::Taken(taken));
+        assert!(matches!(error, Error::Uniqueness { attribute: found } if found == attribute), "{error}");
+        assert_eq!(error.status(), 409);
+    }
+}

@@ -1,0 +1,29 @@
+//! Receives signed webhooks: `WEBHOOK_SECRET=whsec_… cargo run -p gatehouse-webhooks --example receive`.
+#![expect(clippy::disallowed_methods, reason = "a secret that is not Unicode is not a secret")]
+
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    body::Bytes,
+    extract::State,
+    http::{HeaderMap, StatusCode},
+    routing::post,
+};
+use webhooks::Verifier;
+
+async fn receive(State(verifier): State<Arc<Verifier>>, headers: HeaderMap, body: Bytes) -> StatusCode {
+    if verifier.verify(&headers, &body).is_err() {
+        return StatusCode::UNAUTHORIZED;
+    }
+    println!("{}", String::from_utf8_lossy(&body)); // Store the event; ignore IDs that you know.
+    StatusCode::NO_CONTENT
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let verifier = Verifier::new([std::env::var("WEBHOOK_SECRET")?])?;
+    let service = Router::new().route("/", post(receive)).with_state(Arc::new(verifier));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:4000").await?;
+    Ok(axum::serve(listener, service).await?)
+}
