@@ -154,7 +154,7 @@ pub(crate) async fn handle_request(
     if let (Area::Scim, Ok(response)) = (area, &mut answered) {
         pipeline.scim_refusals.note(response);
     }
-    let identified = answered.as_ref().ok().and_then(|response| access::identified(response.request()));
+    let identified = answered.as_ref().ok().and_then(|response| access::take_identified(response.request()));
     let (tenant, actor) = identified.map(|by| (by.tenant.to_string(), by.actor)).unzip();
     line.tenant = tenant;
     let logged = LoggedResponse { method: &method, status: status.as_u16(), took, cause, refused, actor };

@@ -21,6 +21,6 @@ pub use self::{
     visitor::Visitor,
 };
 pub(crate) use self::{
-    request_identity::{RequestOrigin, identified, passed},
+    request_identity::{RequestOrigin, passed, take_identified},
     unit_of_work::record_in_background,
 };

@@ -43,16 +43,15 @@ pub(crate) fn passed(request: &HttpRequest) -> Option<(Caller, Ctx)> {
 pub const SESSION_IDLE: &str = "x-session-idle";
 
 /// Whose credential a request has, also if the request is refused.
-#[derive(Clone)]
 pub(crate) struct Identified {
     pub(crate) tenant: TenantId,
     /// The ID of the user or token.
     pub(crate) actor: String,
 }
 
-/// Returns whose credential a request has, if it is known.
-pub(crate) fn identified(request: &HttpRequest) -> Option<Identified> {
-    request.extensions().get().cloned()
+/// Takes out of the request whose credential it has, if it is known.
+pub(crate) fn take_identified(request: &HttpRequest) -> Option<Identified> {
+    request.extensions_mut().remove()
 }
 
 /// Returns the `User-Agent` header, or an empty string.
