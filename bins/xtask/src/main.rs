@@ -55,14 +55,17 @@ enum Command {
     },
     /// Check docs, pages, comments and messages against the glossary
     Prose,
-    /// Fuzz one parser with libFuzzer
+    /// Fuzz one parser with libFuzzer, or all
     Fuzz {
-        /// Fuzz target
-        #[arg(value_parser = fuzz::TARGETS)]
+        /// Fuzz target, or `all` for one after the other
+        #[arg(value_parser = fuzz::TARGETS.into_iter().chain(["all"]).collect::<Vec<_>>())]
         target: String,
-        /// Seconds to run
+        /// Seconds to run each target
         #[arg(default_value_t = 60)]
         seconds: u32,
+        /// Add inputs that reach more code to the committed corpus
+        #[arg(long)]
+        keep: bool,
     },
     /// Inject faults: kills, slow networks, full disks. See `cargo xtask chaos help`
     #[command(disable_help_flag = true)]
@@ -99,7 +102,7 @@ fn run(command: Option<Command>) -> Result<()> {
         Some(Command::Browser { walk }) => browser::run(walk.as_deref()),
         Some(Command::Outside { tools }) => outside::chosen(tools),
         Some(Command::Prose) => prose::run(),
-        Some(Command::Fuzz { target, seconds }) => fuzz::run(&target, seconds),
+        Some(Command::Fuzz { target, seconds, keep }) => fuzz::chosen(&target, seconds, keep),
         Some(Command::Chaos(Words { words })) => programs::exec("chaos", &words),
         Some(Command::Bench(Words { words })) => programs::exec("bench", &words),
         None => Cli::command().print_help().map_err(|error| error.to_string()),
@@ -131,6 +134,7 @@ mod tests {
             "outside saml",
             "fuzz filter",
             "fuzz mds 10",
+            "fuzz all 3600 --keep",
             "chaos",
             "chaos short",
             "chaos webhooks 1 program",

@@ -27,8 +27,8 @@ fn corpus(of: &str) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
     (read(valid), read(hostile))
 }
 
-/// Fragments of notes, policies and requests.
-const PIECES: [&str; 12] = [
+/// Fragments of notes, policies, requests and exports.
+const PIECES: [&str; 14] = [
     "",
     "\n",
     "\n\n",
@@ -41,6 +41,8 @@ const PIECES: [&str; 12] = [
     "quorum none\n",
     "\r",
     "\u{0}",
+    "\"id\":\"aud_1\",",
+    "{}",
 ];
 
 /// Feeds generated input: fragments inserted, parts removed or moved, and bits changed. Returns the number of inputs.
@@ -104,4 +106,20 @@ fn requests_are_written_as_they_are_read() {
     assert!(valid.len() >= 2 && valid.iter().all(|body| fuzz_targets::add_checkpoint(body)));
     assert!(hostile.len() >= 6 && hostile.iter().all(|body| !fuzz_targets::add_checkpoint(body)));
     assert!(feed([valid, hostile].concat(), fuzz_targets::add_checkpoint) > 10);
+}
+
+#[test]
+fn valid_exports_have_only_genuine_entries() {
+    let (valid, hostile) = corpus("export");
+    assert!(!valid.is_empty() && valid.iter().all(|export| fuzz_targets::export(export)));
+    assert!(hostile.len() >= 6 && hostile.iter().all(|export| !fuzz_targets::export(export)));
+    assert!(feed([valid, hostile].concat(), fuzz_targets::export) > 10);
+}
+
+#[test]
+fn streams_are_read_or_refused() {
+    let (valid, hostile) = corpus("stream");
+    assert!(!valid.is_empty() && valid.iter().all(|events| fuzz_targets::stream(events)));
+    assert!(hostile.len() >= 4 && hostile.iter().all(|events| !fuzz_targets::stream(events)));
+    assert!(feed([valid, hostile].concat(), fuzz_targets::stream) > 10);
 }

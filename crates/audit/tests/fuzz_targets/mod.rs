@@ -1,12 +1,14 @@
-//! Fuzz targets: cosigned checkpoints, policies, and requests for cosignatures, as they arrive.
+//! Fuzz targets: cosigned checkpoints, policies, requests for cosignatures, exports and log streams, as they arrive.
 
-use std::sync::LazyLock;
+use std::{collections::BTreeSet, sync::LazyLock};
 
 use audit::log::{
-    Checkpoint, CheckpointKey, CheckpointKeys,
+    Checkpoint, CheckpointKey, CheckpointKeys, exported_tenant, streamed_tenant, verify_export,
+    verify_stream,
     witness::{AddCheckpoint, Cosigner, WitnessPolicy},
 };
 use kernel::{MasterKeys, Secret, Timestamp};
+use serde_json::Value;
 
 const TENANT: &str = "ten_06h1sv2ez17nxzwvj4qh4q4364";
 /// The private key of the witness, whose seed is 32 bytes of 7.
@@ -57,4 +59,39 @@ pub(crate) fn add_checkpoint(input: &[u8]) -> bool {
     let Ok(request) = AddCheckpoint::parse(body) else { return false };
     assert_eq!(request.to_string(), body);
     true
+}
+
+/// An export with proofs of three entries, signed with the keys above.
+const EXPORT: &str = include_str!("../../fuzz/corpus/export/valid-export");
+
+/// The members of an entry that its hash covers. Others, such as the name of the actor, are for people.
+const HASHED: [&str; 8] =
+    ["id", "timestamp", "actor", "action", "resourceType", "resourceId", "ip", "metadata"];
+
+/// Returns the hashed members of the entries in an export, after its first line.
+fn entries(export: &str) -> BTreeSet<String> {
+    let hashed = |line: &str| {
+        let entry: Value = serde_json::from_str(line).unwrap_or_default();
+        let members = HASHED.iter().map(|name| entry.get(*name).cloned().unwrap_or_default());
+        members.collect::<Value>().to_string()
+    };
+    export.lines().skip(1).map(hashed).collect()
+}
+
+/// Verifies an export. Panics if it is valid with an entry that the genuine one has not. Returns whether it is valid.
+pub(crate) fn export(input: &[u8]) -> bool {
+    let _named = exported_tenant(input);
+    let Ok(verified) = verify_export(input, &FIXED.1) else { return false };
+    if verified.count > 0 {
+        return false;
+    }
+    let text = std::str::from_utf8(input).unwrap();
+    assert!(entries(text).is_subset(&entries(EXPORT)), "{text}");
+    true
+}
+
+/// Verifies events of a log stream. Returns whether each line is an event.
+pub(crate) fn stream(input: &[u8]) -> bool {
+    let _named = streamed_tenant(input);
+    verify_stream(input, &FIXED.1).is_ok_and(|verified| verified.count == 0)
 }
