@@ -14,7 +14,9 @@ mod saml;
 mod secure;
 mod step_up;
 mod story;
+mod supply;
 mod test;
+mod tool;
 mod up;
 mod webhooks;
 mod witnesses;
@@ -67,6 +69,9 @@ enum Command {
         #[arg(long)]
         keep: bool,
     },
+    /// Check the supply chain: dependencies, bill of materials, reproducible builds, unsafe code, packages
+    #[command(subcommand)]
+    Supply(supply::Command),
     /// Inject faults: kills, slow networks, full disks. See `cargo xtask chaos help`
     #[command(disable_help_flag = true)]
     Chaos(Words),
@@ -103,6 +108,7 @@ fn run(command: Option<Command>) -> Result<()> {
         Some(Command::Outside { tools }) => outside::chosen(tools),
         Some(Command::Prose) => prose::run(),
         Some(Command::Fuzz { target, seconds, keep }) => fuzz::chosen(&target, seconds, keep),
+        Some(Command::Supply(command)) => supply::run(&command),
         Some(Command::Chaos(Words { words })) => programs::exec("chaos", &words),
         Some(Command::Bench(Words { words })) => programs::exec("bench", &words),
         None => Cli::command().print_help().map_err(|error| error.to_string()),
@@ -135,6 +141,11 @@ mod tests {
             "fuzz filter",
             "fuzz mds 10",
             "fuzz all 3600 --keep",
+            "supply deny",
+            "supply deny --advisories",
+            "supply sbom",
+            "supply semver",
+            "supply packages stepup",
             "chaos",
             "chaos short",
             "chaos webhooks 1 program",

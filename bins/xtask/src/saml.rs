@@ -13,7 +13,7 @@ use crate::node;
 /// Runs only on SQLite, because SAML does not depend on the database.
 pub(crate) fn run(folder: &Path) -> Result<()> {
     system::install(&system::SAML)?;
-    let simplesamlphp = system::unpacked("simplesamlphp", "1.19.*")?.join("usr/share/simplesamlphp");
+    let simplesamlphp = system::unpacked(&["simplesamlphp"], "1.19.*")?.join("usr/share/simplesamlphp");
     let check = node::environment(&sh::peers().join("saml"))?;
     let root = sh::root().canonicalize().map_err(|error| error.to_string())?;
     let program = sh::built("gatehouse");

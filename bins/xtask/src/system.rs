@@ -39,6 +39,18 @@ pub const SYSLOG: [Package; 3] = [
     Package { name: "openssl", there: || sh::has("openssl") },
 ];
 
+/// The library that Debian's Rust 1.85 loads.
+pub const LLVM: [Package; 1] = [Package { name: "libllvm19", there: has_llvm }];
+
+/// The memory checker.
+pub const VALGRIND: [Package; 1] = [Package { name: "valgrind", there: || sh::has("valgrind") }];
+
+/// Checks units of systemd.
+pub const SYSTEMD: [Package; 1] = [Package { name: "systemd", there: || sh::has("systemd-analyze") }];
+
+/// A monitoring server, and the checker of its rules.
+pub const PROMETHEUS: [Package; 1] = [Package { name: "prometheus", there: has_prometheus }];
+
 /// The command line of SQLite.
 pub const SQLITE: [Package; 1] = [Package { name: "sqlite3", there: || sh::has("sqlite3") }];
 
@@ -84,6 +96,15 @@ fn has_venv() -> bool {
 fn has_rsyslog_tls() -> bool {
     let folders = std::fs::read_dir("/usr/lib").into_iter().flatten().flatten().map(|entry| entry.path());
     folders.chain(["/usr/lib".into()]).any(|folder| folder.join("rsyslog/lmnsd_ossl.so").is_file())
+}
+
+fn has_prometheus() -> bool {
+    sh::has("prometheus") && sh::has("promtool")
+}
+
+fn has_llvm() -> bool {
+    let folder = format!("/usr/lib/{}-linux-gnu", std::env::consts::ARCH);
+    Path::new(&folder).join("libLLVM.so.19.1").exists()
 }
 
 fn has_php() -> bool {
@@ -136,9 +157,10 @@ pub fn install(packages: &[Package]) -> Result<()> {
     }
 }
 
-/// Downloads a package and extracts its files without installing it or its dependencies. A PHP application then does
-/// not install a web server.
-pub fn unpacked(name: &str, version: &str) -> Result<PathBuf> {
+/// Downloads packages of one version and extracts their files into one folder, without installing them or their dependencies.
+/// A PHP application then does not install a web server.
+pub fn unpacked(names: &[&str], version: &str) -> Result<PathBuf> {
+    let name = names.first().copied().unwrap_or_default();
     let folder = sh::root().join("target/tools").join(format!("{name}-{}", version.trim_end_matches(".*")));
     let done = folder.join("complete");
     if !done.is_file() {
@@ -153,10 +175,14 @@ pub fn unpacked(name: &str, version: &str) -> Result<PathBuf> {
         }
         // apt's default user may not write to this directory, so download as root.
         let here = ["-o", "APT::Sandbox::User=root", "download"];
-        apt(&folder, &[&here[..], &[&format!("{name}={version}")]].concat())?;
+        let wanted: Vec<_> = names.iter().map(|name| format!("{name}={version}")).collect();
+        let wanted: Vec<_> = wanted.iter().map(String::as_str).collect();
+        apt(&folder, &[&here[..], &wanted].concat())?;
         let files = std::fs::read_dir(&folder).map_err(|error| error.to_string())?;
-        let archive = files.flatten().map(|file| file.file_name()).next().ok_or(format!("no {name}"))?;
-        sh::run(Command::new("dpkg-deb").current_dir(&folder).arg("--extract").arg(archive).arg("."))?;
+        let archives: Vec<_> = files.flatten().map(|file| file.file_name()).collect();
+        for archive in archives {
+            sh::run(Command::new("dpkg-deb").current_dir(&folder).arg("--extract").arg(archive).arg("."))?;
+        }
         std::fs::write(&done, "").map_err(|error| error.to_string())?;
     }
     folder.canonicalize().map_err(|error| error.to_string())
