@@ -5,6 +5,7 @@ mod clients;
 mod distributed;
 mod fuzz;
 mod log_streams;
+mod monitoring;
 mod node;
 mod oidc;
 mod outside;
@@ -12,6 +13,7 @@ mod programs;
 mod prose;
 mod saml;
 mod secure;
+mod ship;
 mod step_up;
 mod story;
 mod supply;
@@ -69,6 +71,9 @@ enum Command {
         #[arg(long)]
         keep: bool,
     },
+    /// Build and try the Debian package and the container image, check unit and manifests
+    #[command(subcommand)]
+    Ship(ship::Command),
     /// Check the supply chain: dependencies, bill of materials, reproducible builds, unsafe code, packages
     #[command(subcommand)]
     Supply(supply::Command),
@@ -108,6 +113,7 @@ fn run(command: Option<Command>) -> Result<()> {
         Some(Command::Outside { tools }) => outside::chosen(tools),
         Some(Command::Prose) => prose::run(),
         Some(Command::Fuzz { target, seconds, keep }) => fuzz::chosen(&target, seconds, keep),
+        Some(Command::Ship(command)) => ship::run(&command),
         Some(Command::Supply(command)) => supply::run(&command),
         Some(Command::Chaos(Words { words })) => programs::exec("chaos", &words),
         Some(Command::Bench(Words { words })) => programs::exec("bench", &words),
@@ -138,9 +144,13 @@ mod tests {
             "outside clients",
             "outside administrator",
             "outside saml",
+            "outside monitoring",
             "fuzz filter",
             "fuzz mds 10",
             "fuzz all 3600 --keep",
+            "ship deb",
+            "ship image",
+            "ship manifests",
             "supply deny",
             "supply deny --advisories",
             "supply sbom",

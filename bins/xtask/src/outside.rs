@@ -10,7 +10,7 @@ use xtask::{
     sh::{self, Result},
 };
 
-use crate::{clients, log_streams, node, oidc, saml, step_up, webhooks, witnesses};
+use crate::{clients, log_streams, monitoring, node, oidc, saml, step_up, webhooks, witnesses};
 
 /// The number of checks that scim2-tester runs for the supported features.
 const CHECKS: &str = "124";
@@ -29,6 +29,7 @@ pub(crate) fn run(postgres: &str) -> Result<()> {
         webhooks::run(folder)?;
         witnesses::run(folder)?;
         log_streams::run(folder, ROUNDS)?;
+        monitoring::run(folder)?;
         step_up::run(folder, postgres)?;
         saml::run(folder)?;
         oidc::run(folder)
@@ -50,6 +51,8 @@ pub(crate) enum Tools {
     Streams,
     /// As many kills as a fault test needs
     StreamsKilled,
+    /// Prometheus with the alert rules, and the questions of the dashboard
+    Monitoring,
     /// Resource servers that ask for step-ups
     StepUp,
     /// Logins through SAML identity providers
@@ -66,6 +69,7 @@ pub(crate) fn chosen(tools: Option<Tools>) -> Result<()> {
         Some(Tools::Audit) => within(witnesses::run),
         Some(Tools::Streams) => within(|folder| log_streams::run(folder, ROUNDS)),
         Some(Tools::StreamsKilled) => within(|folder| log_streams::run(folder, MANY_ROUNDS)),
+        Some(Tools::Monitoring) => within(monitoring::run),
         Some(Tools::Webhooks) => within(webhooks::run),
         Some(Tools::StepUp) => {
             let cluster = Cluster::start(Durability::None)?;
