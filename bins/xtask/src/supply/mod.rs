@@ -2,6 +2,7 @@
 
 mod deny;
 mod memory;
+mod metadata;
 mod packages;
 mod reproduce;
 mod sbom;

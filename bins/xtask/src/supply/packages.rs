@@ -12,6 +12,8 @@ use xtask::{
     system,
 };
 
+use super::metadata::{self, text};
+
 /// A library crate that others may use by itself.
 pub(super) struct Library {
     pub(super) package: String,
@@ -51,14 +53,6 @@ pub(super) fn run(name: Option<&str>) -> Result<()> {
 
 /// Returns the libraries with a prefix, which are made for others.
 pub(super) fn libraries() -> Result<Vec<Library>> {
-    let mut metadata = cargo();
-    metadata.args(["metadata", "--format-version", "1", "--locked", "--no-deps"]);
-    let metadata: Value =
-        serde_json::from_str(&sh::output(&mut metadata)?).map_err(|error| error.to_string())?;
-    let packages = metadata.get("packages").and_then(Value::as_array).ok_or("no packages")?;
-    let text = |package: &Value, name: &str| {
-        package.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
-    };
     let library = |package: &Value| Library {
         package: text(package, "name"),
         version: text(package, "version"),
@@ -71,7 +65,11 @@ pub(super) fn libraries() -> Result<Vec<Library>> {
             .cloned()
             .collect(),
     };
-    Ok(packages.iter().map(library).filter(|library| library.package.starts_with("gatehouse-")).collect())
+    Ok(metadata::packages(&["--no-deps"])?
+        .iter()
+        .map(library)
+        .filter(|library| library.package.starts_with("gatehouse-"))
+        .collect())
 }
 
 /// Writes a workspace in which the unpacked packages use each other, as they would from a registry.

@@ -8,6 +8,7 @@ use xtask::{
     system,
 };
 
+use super::metadata::{packages, text};
 use crate::tool;
 
 /// The C libraries that the server links, as pkg-config knows them, with their SPDX licenses.
@@ -72,14 +73,7 @@ fn library(name: &str, version: &str, license: &str) -> Value {
 
 /// Returns the version of the SQLite that is compiled into the server.
 fn sqlite_version() -> Result<String> {
-    let mut metadata = sh::cargo();
-    metadata.args(["metadata", "--format-version", "1", "--locked"]);
-    let metadata: Value =
-        serde_json::from_str(&sh::output(&mut metadata)?).map_err(|error| error.to_string())?;
-    let packages = metadata.get("packages").and_then(Value::as_array).ok_or("no packages")?;
-    let text = |package: &Value, name: &str| {
-        package.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
-    };
+    let packages = packages(&[])?;
     let package = packages.iter().find(|package| text(package, "name") == "libsqlite3-sys");
     let manifest = text(package.ok_or("libsqlite3-sys is not a dependency")?, "manifest_path");
     let header = Path::new(&manifest).with_file_name("sqlite3").join("sqlite3.h");
