@@ -12,7 +12,6 @@ use std::{
 use data_encoding::HEXUPPER;
 use kernel::Secret;
 use ring::digest::{SHA1_FOR_LEGACY_USE_ONLY, digest};
-use unicode_normalization::UnicodeNormalization;
 
 /// Length of a hash in hexadecimal.
 const HASH: usize = 40;
@@ -32,7 +31,7 @@ pub(crate) struct PasswordDigest([u8; HASH]);
 impl PasswordDigest {
     /// Hashes the form of the password that is compared at a sign-in.
     pub(crate) fn of(password: &Secret<String>) -> Self {
-        let normal = Secret::new(password.expose().nfkc().collect::<String>());
+        let normal = credentials::normalized_password(password.expose());
         let hash = digest(&SHA1_FOR_LEGACY_USE_ONLY, normal.expose().as_bytes());
         let mut text = [0; HASH];
         HEXUPPER.encode_mut(hash.as_ref(), &mut text);

@@ -39,7 +39,7 @@ mod trust_anchors;
 
 /// The attribute for implementations of [`AttestationPolicyStore`].
 pub use async_trait::async_trait;
-pub use kernel::{StoreError, StoreResult, Timestamp};
+pub use kernel::{ParseTimestampError, StoreError, StoreResult, Timestamp};
 
 pub use aaguid::{Aaguid, ParseAaguidError};
 pub use catalog::{Authenticator, Group, catalog, find};

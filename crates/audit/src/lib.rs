@@ -68,8 +68,9 @@ mod view;
 /// The attribute for implementations of [`AuditStore`] and [`AuditQueryStore`].
 pub use async_trait::async_trait;
 pub use kernel::{
-    Actor, ActorKind, Ctx, Env, Id, MasterKeys, Secret, SigningKeys, StoreError, StoreResult, SystemEnv,
-    TenantId, Timestamp, UserId,
+    Actor, ActorKind, Ctx, Env, Id, InvalidMasterKey, MasterKeys, ParseIdError, ParseMasterKeysError,
+    ParseTimestampError, Secret, SigningKeys, StoreError, StoreResult, SystemEnv, TenantId, Timestamp,
+    TraceContext, UserId,
 };
 
 pub use activity::{DayCount, MAX_COUNTED, count_days};

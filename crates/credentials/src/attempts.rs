@@ -169,25 +169,8 @@ pub async fn take(
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
-    use async_trait::async_trait;
-
     use super::*;
-
-    #[derive(Default)]
-    struct MemoryAttempts(BTreeMap<AttemptKey, Vec<i64>>);
-
-    #[async_trait]
-    impl AttemptStore for MemoryAttempts {
-        async fn attempts(&mut self, keys: &[AttemptKey]) -> StoreResult<Vec<Vec<i64>>> {
-            Ok(keys.iter().map(|key| self.0.get(key).cloned().unwrap_or_default()).collect())
-        }
-        async fn record_attempts(&mut self, kept: &[(AttemptKey, Vec<i64>, Timestamp)]) -> StoreResult<()> {
-            self.0.extend(kept.iter().map(|(key, times, _)| (*key, times.clone())));
-            Ok(())
-        }
-    }
+    use crate::MemoryAttempts;
 
     fn at(millis: i64) -> Timestamp {
         Timestamp::from_unix_millis(1_800_000_000_000 + millis)

@@ -24,6 +24,8 @@
 //! ```
 
 pub mod attempts;
+#[cfg(feature = "conformance")]
+pub mod conformance;
 mod error;
 mod factor;
 mod impact;
@@ -41,7 +43,10 @@ mod trust_anchors;
 
 /// The attribute for implementations of the storage traits.
 pub use async_trait::async_trait;
-pub use kernel::{Email, Env, Id, Secret, StoreError, StoreResult, SystemEnv, TenantId, Timestamp, UserId};
+pub use kernel::{
+    Email, Env, Id, ParseEmailError, ParseIdError, ParseTimestampError, Secret, StoreError, StoreResult,
+    SystemEnv, TenantId, Timestamp, UserId,
+};
 
 pub use error::{CeremonyError, PolicyError, RemovalError, WeakPassword};
 pub use factor::{
@@ -50,13 +55,13 @@ pub use factor::{
 };
 pub use impact::{AffectedUser, PolicyEffect, SignInImpact, SignInImpactCounter, UserMeans};
 pub use lockout::{PasskeyUse, SignInMeans};
-pub use memory::MemoryCredentials;
+pub use memory::{MemoryAttempts, MemoryCredentials};
 pub use passkey::{
     Assertion, Attestation, Creation, Passkey, Passkeys, PendingAssertion, PendingRegistration,
     VerifiedAssertion, user_handle, user_of_handle,
 };
 pub use password::{PasswordContext, check_new_password, password_min};
-pub use password_hash::{Cost, PasswordError, Passwords, Salt, StoredPassword, Verdict};
+pub use password_hash::{Cost, PasswordError, Passwords, Salt, StoredPassword, Verdict, normalized_password};
 pub use policy::{FactorKind, MfaPolicy, PatPolicy, SessionPolicy, SignInMode, SignInPolicy};
 pub use store::{AttemptStore, FactorStore, OriginHistory, SignInStore, TicketStore};
 pub use ticket::{MAX_WRONG_ANSWERS, TICKET_MINUTES, Ticket, TicketKind};

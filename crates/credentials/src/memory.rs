@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use kernel::{StoreResult, Timestamp, UserId};
 
 use crate::{
-    Factor, FactorData, FactorId, FactorStore, OriginHistory, Salt, SignInPolicy, SignInStore, Ticket,
-    TicketStore,
+    AttemptStore, Factor, FactorData, FactorId, FactorStore, OriginHistory, Salt, SignInPolicy, SignInStore,
+    Ticket, TicketStore, attempts::AttemptKey,
 };
 
 /// The credentials of one user.
@@ -31,6 +31,22 @@ pub struct MemoryCredentials {
     salts: BTreeMap<String, Salt>,
     spent_challenges: Vec<[u8; 32]>,
     policy: SignInPolicy,
+}
+
+/// The attempts of all tenants in memory. They are not forgotten.
+#[derive(Debug, Clone, Default)]
+pub struct MemoryAttempts(BTreeMap<AttemptKey, Vec<i64>>);
+
+#[async_trait]
+impl AttemptStore for MemoryAttempts {
+    async fn attempts(&mut self, keys: &[AttemptKey]) -> StoreResult<Vec<Vec<i64>>> {
+        Ok(keys.iter().map(|key| self.0.get(key).cloned().unwrap_or_default()).collect())
+    }
+
+    async fn record_attempts(&mut self, kept: &[(AttemptKey, Vec<i64>, Timestamp)]) -> StoreResult<()> {
+        self.0.extend(kept.iter().map(|(key, times, _)| (*key, times.clone())));
+        Ok(())
+    }
 }
 
 impl MemoryCredentials {

@@ -3,7 +3,7 @@
 use crate::WeakPassword;
 use kernel::Secret;
 
-use crate::password_hash::{MAX_BYTES, normalised};
+use crate::password_hash::{MAX_BYTES, normalized_password};
 
 /// Minimum number of characters if the password is the only factor.
 const MIN_ALONE: usize = 15;
@@ -48,7 +48,7 @@ pub fn check_new_password(
     if password.expose().len() > MAX_BYTES {
         return Err(WeakPassword::Long);
     }
-    let normal = normalised(password.expose());
+    let normal = normalized_password(password.expose());
     let least = password_min(context.factor_enforced);
     if normal.expose().chars().count() < least {
         return Err(WeakPassword::Short(least));

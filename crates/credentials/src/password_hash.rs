@@ -193,7 +193,7 @@ impl Passwords {
                 }
                 Some(Form::Own(hash)) if own_salts < MAX_OWN_SALTS => {
                     own_salts += 1;
-                    let normal = normalised(password);
+                    let normal = normalized_password(password);
                     let bytes = normal.expose().as_bytes();
                     Argon2::default().verify_password(bytes, &hash).is_ok().then_some(true)
                 }
@@ -243,7 +243,7 @@ impl Keys<'_> {
 }
 
 fn derive(params: &Params, salt: &Salt, password: &str) -> Result<Secret<Vec<u8>>, PasswordError> {
-    let normal = normalised(password);
+    let normal = normalized_password(password);
     let mut key = vec![0; KEY];
     let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, params.clone());
     argon2
@@ -253,7 +253,7 @@ fn derive(params: &Params, salt: &Salt, password: &str) -> Result<Secret<Vec<u8>
 }
 
 /// Normalizes a password to NFKC, because keyboards encode the same characters differently.
-pub(crate) fn normalised(password: &str) -> Secret<String> {
+pub fn normalized_password(password: &str) -> Secret<String> {
     Secret::new(password.nfkc().collect())
 }
 

@@ -4,6 +4,8 @@
 //! SCIM (with rules in the crate `scim-core`), by invitation, or on the command line. The rules for the latter two
 //! are here: the user name is the email address. A person's roles decide what they may do with the tenant's settings.
 
+#[cfg(feature = "conformance")]
+pub mod conformance;
 mod connection_accounts;
 mod error;
 mod link;
@@ -20,7 +22,8 @@ mod tenant;
 /// The attribute for implementations of the storage traits.
 pub use async_trait::async_trait;
 pub use kernel::{
-    Actor, Ctx, Email, Env, GroupId, Id, StoreError, StoreResult, SystemEnv, TenantId, Timestamp, UserId,
+    Actor, ActorKind, Ctx, Email, Env, GroupId, Id, ParseEmailError, ParseIdError, ParseTimestampError,
+    StoreError, StoreResult, SystemEnv, TenantId, Timestamp, TraceContext, UserId,
 };
 
 pub use connection_accounts::{

@@ -3,7 +3,7 @@
 
 use std::{cmp, fmt, hash, marker::PhantomData, str::FromStr, sync::LazyLock};
 
-use data_encoding::{Encoding, Specification};
+use data_encoding::{Encoding, HEXLOWER, Specification};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::Env;
@@ -64,12 +64,13 @@ pub type GroupId = Id<Group>;
 /// An identifier of a `K`. Opaque to clients.
 ///
 /// [`Id::new`] generates `prefix_` and 26 characters. The ids of tenants, users and groups may also come from the
-/// service that embeds a crate, as text or as a number:
+/// service that embeds a crate, as text, as a number, or as the 16 bytes of a UUID:
 ///
 /// ```
 /// use kernel::UserId;
 /// let ada: UserId = "9f1c62e4-7d55-4f0a-8c2e-1f6d1c0b7a11".parse()?;
-/// assert_eq!(UserId::from(42_u64), "42".parse()?);
+/// assert_eq!(UserId::from(42), "42".parse()?);
+/// assert_eq!(UserId::from(0x9f1c62e4_7d55_4f0a_8c2e_1f6d1c0b7a11_u128.to_be_bytes()), ada);
 /// assert!("".parse::<UserId>().is_err());
 /// # Ok::<(), kernel::ParseIdError>(())
 /// ```
@@ -109,6 +110,21 @@ impl<K: Kind> Id<K> {
             *to = from;
         }
         Self::from_text(format!("{}_{}", K::PREFIX, BASE32.encode(&bytes)))
+    }
+
+    /// Parses the whole text of a generated id. Unlike [`str::parse`], it refuses the ids of an embedding service.
+    ///
+    /// # Errors
+    ///
+    /// [`ParseIdError::NotGenerated`].
+    pub fn generated(text: &str) -> Result<Self, ParseIdError> {
+        let key = Self::generated_key(text).ok_or(ParseIdError::NotGenerated(K::PREFIX))?;
+        Self::from_key(key)
+    }
+
+    /// Whether the id has the form of those that [`Id::new`] generates.
+    pub fn is_generated(&self) -> bool {
+        Self::generated_key(&self.text).is_some()
     }
 
     /// Creates an id from `key`, the part after the underscore, as credentials contain it.
@@ -177,20 +193,32 @@ impl<K: Kind> TryFrom<String> for Id<K> {
     }
 }
 
-impl From<u64> for TenantId {
-    fn from(number: u64) -> Self {
-        Self::from_text(number.to_string())
-    }
+/// Implements `From` for the numbers that databases use as keys, and for UUIDs.
+macro_rules! foreign_ids {
+    ($kind:ty: $($number:ty),*) => {
+        $(impl From<$number> for Id<$kind> {
+            fn from(number: $number) -> Self {
+                Self::from_text(number.to_string())
+            }
+        })*
+        impl From<[u8; 16]> for Id<$kind> {
+            /// Returns the text of a UUID (RFC 9562 §4) from its bytes.
+            fn from(uuid: [u8; 16]) -> Self {
+                Self::from_text(uuid_text(uuid))
+            }
+        }
+    };
 }
-impl From<u64> for UserId {
-    fn from(number: u64) -> Self {
-        Self::from_text(number.to_string())
+foreign_ids!(Tenant: u32, u64, usize, i32, i64);
+foreign_ids!(User: u32, u64, usize, i32, i64);
+foreign_ids!(Group: u32, u64, usize, i32, i64);
+
+fn uuid_text(bytes: [u8; 16]) -> String {
+    let mut text = HEXLOWER.encode(&bytes);
+    for hyphen in [20, 16, 12, 8] {
+        text.insert(hyphen, '-');
     }
-}
-impl From<u64> for GroupId {
-    fn from(number: u64) -> Self {
-        Self::from_text(number.to_string())
-    }
+    text
 }
 
 impl<K> Clone for Id<K> {
@@ -256,6 +284,8 @@ mod tests {
         assert!(first < bound && bound < second);
         assert_eq!(first.as_str().parse::<UserId>().unwrap(), first);
         assert_eq!(UserId::from_key(first.key()).unwrap(), first);
+        assert_eq!(UserId::generated(first.as_str()), Ok(first.clone()));
+        assert!(first.is_generated());
         assert_eq!(first.as_str().len(), 4 + KEY_LEN);
     }
 
@@ -297,7 +327,9 @@ mod tests {
             assert_eq!(id.created_at().unix_millis(), 0);
             assert_eq!(UserId::try_from(text.to_owned()), Ok(id));
         }
-        assert_eq!(TenantId::from(7).as_str(), "7");
+        assert_eq!((TenantId::from(7).as_str(), UserId::from(7_u64).as_str()), ("7", "7"));
+        assert_eq!(UserId::from([0x12; 16]).as_str(), "12121212-1212-1212-1212-121212121212");
+        assert!(!UserId::from(7).is_generated() && UserId::generated("7").is_err());
         let longest = "a".repeat(MAX_LEN);
         assert!(longest.parse::<GroupId>().is_ok());
         for text in ["", " ", " a", "a ", "a\nb", "a\u{0}", &format!("{longest}a")] {

@@ -12,7 +12,8 @@
 //! # Ok::<(), kernel::ParseIdError>(())
 //! ```
 //!
-//! Tests take `ManualEnv` instead (feature `testing`), whose clock advances only on request.
+//! Tests take `ManualEnv` instead (feature `testing`), whose clock advances only on request. `Random` draws the steps of
+//! generated tests.
 
 mod ctx;
 mod email;
@@ -22,6 +23,8 @@ mod id;
 mod json;
 mod keys;
 mod master;
+#[cfg(feature = "testing")]
+mod random;
 mod secret;
 mod time;
 mod trace;
@@ -36,6 +39,8 @@ pub use id::{Group, GroupId, Id, Kind, ParseIdError, Tenant, TenantId, User, Use
 pub use json::not_null;
 pub use keys::{SealingKeys, Signature, SigningKeys};
 pub use master::{InvalidMasterKey, MasterKeys, ParseMasterKeysError};
+#[cfg(feature = "testing")]
+pub use random::Random;
 pub use secret::{Secret, constant_time_eq};
 pub use time::{ParseTimestampError, Timestamp};
 pub use trace::TraceContext;

@@ -1,6 +1,6 @@
 //! Master keys, validated once so that no key is derived from an empty or short one.
 
-use std::str::FromStr;
+use std::{fmt, str::FromStr};
 
 use data_encoding::BASE64;
 
@@ -35,8 +35,9 @@ pub enum InvalidMasterKey {
     TooShort(String),
 }
 
-/// The reason for refusing master keys that an operator wrote.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+/// The reason for refusing master keys that an operator wrote. `Debug` writes the whole sentence, for a `main` that returns
+/// it.
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParseMasterKeysError {
     /// A key is not base64 of 32 bytes, or the bytes are not random.
@@ -45,6 +46,12 @@ pub enum ParseMasterKeysError {
     /// An id is missing, repeated or invalid.
     #[error("write id:key,id:key with unique IDs of letters and digits")]
     Ids,
+}
+
+impl fmt::Debug for ParseMasterKeysError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "master keys: {self}")
+    }
 }
 
 /// Minimum number of different bytes of a key. Random keys have more.

@@ -42,7 +42,10 @@ pub mod tower;
 
 /// The attribute for implementations of [`NetworkPolicyStore`].
 pub use async_trait::async_trait;
-pub use kernel::{Actor, Ctx, Env, Id, StoreError, StoreResult, SystemEnv, TenantId, Timestamp};
+pub use kernel::{
+    Actor, ActorKind, Ctx, Env, Id, ParseIdError, ParseTimestampError, StoreError, StoreResult, SystemEnv,
+    TenantId, Timestamp, TraceContext,
+};
 
 pub use change::{Editor, MAX_LABEL, MAX_RULES, add, remove, rename, set};
 pub use cidr::{Cidr, ParseCidrError};

@@ -27,7 +27,7 @@ mod text;
 mod token;
 mod values;
 
-pub use kernel::{Email, Env, Secret, SystemEnv, Timestamp};
+pub use kernel::{Email, Env, ParseEmailError, ParseTimestampError, Secret, SystemEnv, Timestamp};
 
 pub use algorithm::Algorithm;
 pub use callback::Callback;

@@ -55,7 +55,8 @@ mod xml;
 /// The attribute for implementations of [`ProviderStore`].
 pub use async_trait::async_trait;
 pub use kernel::{
-    Actor, Ctx, Email, Env, Id, Secret, StoreError, StoreResult, SystemEnv, TenantId, Timestamp, UserId,
+    Actor, ActorKind, Ctx, Email, Env, Id, ParseEmailError, ParseIdError, ParseTimestampError, Secret,
+    StoreError, StoreResult, SystemEnv, TenantId, Timestamp, TraceContext, UserId,
 };
 
 pub use binding::{Binding, Incoming, LogoutService, Outgoing};

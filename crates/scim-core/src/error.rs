@@ -91,7 +91,7 @@ pub enum Error {
     #[error("cursor: does not belong to this query; start again without a cursor")]
     InvalidCursor,
     /// A unique value belongs to another resource.
-    #[error("{attribute}: this value is already taken in this tenant")]
+    #[error("{attribute}: this value is already taken")]
     Uniqueness {
         /// Name of the attribute.
         attribute: &'static str,

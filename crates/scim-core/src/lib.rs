@@ -25,8 +25,9 @@
 /// The attribute for implementations of [`UserStore`], [`GroupStore`] and [`UserTable`].
 pub use async_trait::async_trait;
 pub use kernel::{
-    Actor, Ctx, Email, Env, GroupId, Id, StoreError, StoreResult, SystemEnv, TenantId, Timestamp, UniqueKey,
-    UserId,
+    Actor, ActorKind, Ctx, Email, Env, GroupId, Id, ParseEmailError, ParseIdError, ParseTimestampError,
+    StoreError, StoreResult, SystemEnv, TenantId, Timestamp, TraceContext, UniqueKey, UserId,
+    constant_time_eq,
 };
 pub use serde_json::Value;
 

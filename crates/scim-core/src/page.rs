@@ -35,7 +35,8 @@ impl Query {
     }
 }
 
-/// A section of a list that is sorted by id, oldest first.
+/// A section of a list that is sorted by the text of the id. Generated ids begin with the time, so the oldest is first; of
+/// your own, zero-pad numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
     /// The position of the first resource.

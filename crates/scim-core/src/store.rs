@@ -19,7 +19,7 @@ pub trait UserStore: Send {
     }
     /// Returns the user whose name has this key ([`User::user_name_key`]).
     async fn user_of_name(&mut self, key: &str) -> StoreResult<Option<User>>;
-    /// Returns the id of the user whose sign-in address has this key ([`kernel::Email::key`]).
+    /// Returns the id of the user whose sign-in address has this key ([`Email::key`](kernel::Email::key)).
     async fn user_of_sign_in_email(&mut self, key: &str) -> StoreResult<Option<UserId>>;
     /// Returns a page of matching users, oldest first, with their groups only if `groups` is set. If the page's users
     /// have more than [`MAX_MEMBERSHIPS`] memberships together, the store may stop reading and set
@@ -32,7 +32,7 @@ pub trait UserStore: Send {
     }
     /// Inserts a user; returns `false` without inserting if its name or sign-in address is taken.
     async fn insert_user(&mut self, user: &User) -> StoreResult<bool>;
-    /// Updates a user. Fails with [`StoreError::Taken`] if its name or sign-in address is taken.
+    /// Updates a user. Fails with [`StoreError::Taken`](kernel::StoreError::Taken) if its name or sign-in address is taken.
     async fn update_user(&mut self, before: &User, after: &User) -> StoreResult<()>;
     /// Deletes a user, removes it from all groups and frees its name and sign-in address.
     async fn delete_user(&mut self, user: &User, at: Timestamp) -> StoreResult<()>;
@@ -57,7 +57,7 @@ pub trait GroupStore: Send {
     }
     /// Inserts a group; returns `false` without inserting if its name is taken.
     async fn insert_group(&mut self, group: &Group) -> StoreResult<bool>;
-    /// Updates a group. Fails with [`StoreError::Taken`] if its name is taken.
+    /// Updates a group. Fails with [`StoreError::Taken`](kernel::StoreError::Taken) if its name is taken.
     async fn update_group(&mut self, group: &Group) -> StoreResult<()>;
     /// Deletes a group and its memberships.
     async fn delete_group(&mut self, id: &GroupId) -> StoreResult<()>;

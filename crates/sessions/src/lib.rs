@@ -20,6 +20,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#[cfg(feature = "conformance")]
+pub mod conformance;
 mod cookie;
 mod cookie_secrets;
 mod device;
@@ -34,7 +36,8 @@ mod store;
 /// The attribute for implementations of the storage traits.
 pub use async_trait::async_trait;
 pub use kernel::{
-    Actor, Ctx, Env, Id, Secret, StoreError, StoreResult, SystemEnv, TenantId, Timestamp, UserId,
+    Actor, ActorKind, Ctx, Env, Id, ParseIdError, ParseTimestampError, Secret, StoreError, StoreResult,
+    SystemEnv, TenantId, Timestamp, TraceContext, UserId,
 };
 
 pub use cookie::{Claims, CookieKeys, CookieName, CookieSecret, NotASession, ShortSecret, chunks};

@@ -18,7 +18,7 @@ use netpolicy::{NetworkPolicyStore, Rule, RuleId, Settings};
 use saml_sp::ProviderId;
 use sessions::{MemorySessions, Session, SessionId, SessionStore};
 use tokens::{
-    MemoryPats, PatStore,
+    MemoryTokens, PatStore,
     pat::{Pat, PatId},
 };
 
@@ -32,7 +32,7 @@ pub struct MemoryStore {
     credentials: MemoryCredentials,
     sessions: MemorySessions,
     network: netpolicy::MemoryStore,
-    pats: MemoryPats,
+    pats: MemoryTokens,
     sso: saml_sp::memory::MemoryStore,
     connection_accounts: BTreeMap<String, ConnectionAccounts>,
     /// The groups that sign-ins named, by user and connection.
@@ -49,7 +49,7 @@ impl MemoryStore {
             credentials: MemoryCredentials::default(),
             sessions: MemorySessions::default(),
             network: netpolicy::MemoryStore::default(),
-            pats: MemoryPats::default(),
+            pats: MemoryTokens::default(),
             sso: saml_sp::memory::MemoryStore::new(tenant),
             connection_accounts: BTreeMap::new(),
             claimed_groups: BTreeMap::new(),

@@ -25,27 +25,23 @@ pub struct SecondFactors<'a, S> {
     store: &'a mut S,
     verifiers: Verifiers<'a>,
     account: &'a Account,
-    verified: Option<Vec<Enrolled>>,
+    verified: Vec<Enrolled>,
+    is_read: bool,
 }
 
 impl<'a, S: FactorStore> SecondFactors<'a, S> {
     /// Creates the ceremonies of this account, in the unit of work of `store`.
     pub fn new(store: &'a mut S, verifiers: Verifiers<'a>, account: &'a Account) -> Self {
-        Self { store, verifiers, account, verified: None }
+        Self { store, verifiers, account, verified: Vec::new(), is_read: false }
     }
 
     async fn read(&mut self) -> StoreResult<()> {
-        if self.verified.is_none() {
-            let mut factors = self.store.factors(&self.account.person.id).await?;
-            factors.retain(Enrolled::is_verified);
-            self.verified = Some(factors);
+        if !self.is_read {
+            self.verified = self.store.factors(&self.account.person.id).await?;
+            self.verified.retain(Enrolled::is_verified);
+            self.is_read = true;
         }
         Ok(())
-    }
-
-    /// Returns the factors that were read.
-    fn verified(&self) -> &[Enrolled] {
-        self.verified.as_deref().unwrap_or_default()
     }
 }
 
@@ -124,16 +120,15 @@ impl<S: FactorStore + StepUpStore> Ceremonies for SecondFactors<'_, S> {
 
     async fn factors(&mut self, _: &Ctx, _: &UserId) -> Result<Vec<Factor>, Error> {
         self.read().await?;
-        let verified = self.verified();
         let mfa = &self.account.policy.mfa;
-        let has = |kind| mfa.accepts(kind) && verified.iter().any(|factor| factor.kind() == kind);
+        let has = |kind| mfa.accepts(kind) && self.verified.iter().any(|factor| factor.kind() == kind);
         let kinds = [(FactorKind::Webauthn, Factor::Webauthn), (FactorKind::Totp, Factor::Totp)];
         Ok(kinds.into_iter().filter(|(kind, _)| has(*kind)).map(|(_, factor)| factor).collect())
     }
 
     async fn begin(&mut self, _: &Ctx, _: &UserId) -> Result<Ceremony, Error> {
         self.read().await?;
-        let passkeys: Vec<Passkey> = self.verified().iter().filter_map(Enrolled::passkey).cloned().collect();
+        let passkeys: Vec<Passkey> = self.verified.iter().filter_map(Enrolled::passkey).cloned().collect();
         let begun = self.verifiers.passkeys().map_err(failed)?.begin_assertion(&passkeys);
         let (options, pending) = begun.map_err(|error| failed(crate::Error::internal(error)))?;
         let state = serde_json::to_value(&pending).map_err(|error| Error::Ceremony(error.into()))?;
@@ -157,8 +152,8 @@ impl<S: FactorStore + StepUpStore> Ceremonies for SecondFactors<'_, S> {
             _ => return Ok(false),
         };
         self.read().await?;
-        let (user, verified) = (&self.account.person.id, self.verified.as_deref().unwrap_or_default());
-        let challenge = Challenge { user, verified, pending: pending.as_ref() };
+        let user = &self.account.person.id;
+        let challenge = Challenge { user, verified: &self.verified, pending: pending.as_ref() };
         prove(ctx, self.store, &self.verifiers, &challenge, name, &answer).await.map_err(failed)
     }
 }

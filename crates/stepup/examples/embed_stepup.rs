@@ -3,8 +3,8 @@
 //! `cargo run -p gatehouse-stepup --example embed_stepup`
 
 use stepup::{
-    Answer, Attempt, Caller, Ceremonies, Codes, Consumed, Ctx, Error, Factor, Invalid, MasterKeys, Purpose,
-    SigningKeys, Timestamp, constant_time_eq,
+    Answer, Attempt, Caller, Codes, Consumed, Ctx, Error, Factor, Invalid, MasterKeys, Purpose, SigningKeys,
+    Timestamp, constant_time_eq,
 };
 
 const SHIP: Purpose = Purpose::new("SHIP", "Ship a release.");

@@ -1,33 +1,65 @@
 //! The second factors of a service whose users have authenticator apps only.
 
+use std::collections::BTreeMap;
+
 use async_trait::async_trait;
-use kernel::{Ctx, UserId};
+use kernel::{Ctx, Timestamp, UserId};
 use serde_json::Value;
 
 use crate::{Answer, Ceremonies, Factor, MemoryStore, StepUpStore, error::Error};
 
 /// The function that decides whether a user's code is correct.
-type IsCorrect = fn(&Ctx, &UserId, &str) -> bool;
+type IsCorrect = Box<dyn FnMut(&Ctx, &UserId, &str) -> bool + Send>;
 
-/// Verifies the codes of authenticator apps (RFC 6238) with a function, and keeps step-ups in `S`. For passkeys, or for
-/// codes in a database, implement [`Ceremonies`].
+/// Maximum number of codes of a user within [`Codes::WINDOW`].
+const MAX_CODES: usize = 10;
+
+/// Verifies the codes of authenticator apps (RFC 6238) with a function, and keeps step-ups in `S`. A user may send ten codes
+/// in five minutes, so that nobody with a session can try them all. For passkeys, or for codes in a database, implement
+/// [`Ceremonies`], and limit the attempts of a user yourself.
 pub struct Codes<S = MemoryStore> {
     store: S,
     is_correct: IsCorrect,
+    /// When each user sent codes.
+    sent: BTreeMap<UserId, Vec<Timestamp>>,
 }
 
 impl Codes {
-    /// Keeps step-ups in memory. `is_correct` compares in constant time and accepts each code of a user once
-    /// (RFC 6238 §5.2).
-    pub fn new(is_correct: IsCorrect) -> Self {
+    /// Keeps step-ups in memory. `is_correct` gets the user and the code. It compares in constant time and accepts each code
+    /// of a user once (RFC 6238 §5.2); it may own what it remembers.
+    pub fn new(is_correct: impl FnMut(&Ctx, &UserId, &str) -> bool + Send + 'static) -> Self {
         Self::with_store(MemoryStore::default(), is_correct)
     }
 }
 
 impl<S: StepUpStore> Codes<S> {
     /// Keeps step-ups in `store`.
-    pub fn with_store(store: S, is_correct: IsCorrect) -> Self {
-        Self { store, is_correct }
+    pub fn with_store(
+        store: S,
+        is_correct: impl FnMut(&Ctx, &UserId, &str) -> bool + Send + 'static,
+    ) -> Self {
+        Self { store, is_correct: Box::new(is_correct), sent: BTreeMap::new() }
+    }
+
+    /// The time in milliseconds within which a user may send ten codes.
+    pub const WINDOW: i64 = 5 * 60_000;
+
+    /// Returns the storage of step-ups.
+    pub fn store(&mut self) -> &mut S {
+        &mut self.store
+    }
+
+    /// Counts a code, unless the user has sent too many.
+    fn count(&mut self, user: &UserId, now: Timestamp) -> Result<(), Error> {
+        let since = now.plus_millis(-Self::WINDOW);
+        self.sent.retain(|_, times| times.last().is_some_and(|last| *last > since));
+        let times = self.sent.entry(user.clone()).or_default();
+        times.retain(|time| *time > since);
+        if times.len() >= MAX_CODES {
+            return Err(Error::TooManyCodes);
+        }
+        times.push(now);
+        Ok(())
     }
 }
 
@@ -50,7 +82,10 @@ impl<S: StepUpStore> Ceremonies for Codes<S> {
         _: &Value,
     ) -> Result<bool, Error> {
         match answer {
-            Answer::Code(code) => Ok((self.is_correct)(ctx, user, code)),
+            Answer::Code(code) => {
+                self.count(user, ctx.now)?;
+                Ok((self.is_correct)(ctx, user, code))
+            }
             Answer::Credential(_) => Ok(false),
         }
     }

@@ -21,6 +21,15 @@ pub enum Error {
     /// The request's token is not valid for this act.
     #[error("Repeat the step-up: {0}.")]
     Invalid(#[from] Invalid),
+    /// The body of the request is not valid. Contains the reason.
+    #[error("Send a valid request: {0}.")]
+    Malformed(String),
+    /// No purpose has this name.
+    #[error("purpose: must be one of {}", .0.join(", "))]
+    UnknownPurpose(Vec<&'static str>),
+    /// There is no such operation.
+    #[error("This operation does not exist.")]
+    NotFound,
     /// The user has no factor that the purpose accepts.
     #[error("You have no factor that {0} accepts. Enrol a second factor, or ask an administrator.")]
     NoFactorAvailable(&'static str),
@@ -30,6 +39,9 @@ pub enum Error {
     /// The answer is incorrect.
     #[error("The code or passkey is incorrect or has expired.")]
     FactorInvalid,
+    /// The user has sent too many codes. See [`Codes`](crate::Codes).
+    #[error("You have sent too many codes. Try again in five minutes.")]
+    TooManyCodes,
     /// The challenge is unknown, from another session, answered, expired, or had too many wrong answers.
     #[error(
         "This challenge has expired, was already answered, or belongs to another session. Request a new one."
@@ -53,10 +65,12 @@ impl Error {
     /// Returns the HTTP status.
     pub fn status(&self) -> u16 {
         match self {
-            Self::AddressUnknown => 400,
+            Self::AddressUnknown | Self::Malformed(_) | Self::UnknownPurpose(_) => 400,
             Self::Required(_) | Self::Invalid(_) | Self::FactorInvalid | Self::ChallengeInvalid => 401,
             Self::FactorNotPermitted(..) => 403,
+            Self::NotFound => 404,
             Self::NoFactorAvailable(_) => 409,
+            Self::TooManyCodes => 429,
             Self::NoKey | Self::Ceremony(_) => 500,
             Self::Store(_) => 503,
         }
@@ -70,8 +84,11 @@ impl Error {
             Self::NoFactorAvailable(_) => "NO_FACTOR_AVAILABLE",
             Self::FactorNotPermitted(..) => "FACTOR_NOT_PERMITTED",
             Self::FactorInvalid => "FACTOR_INVALID",
+            Self::TooManyCodes => "RATE_LIMITED",
             Self::ChallengeInvalid => "TICKET_INVALID",
-            Self::AddressUnknown => "INVALID_REQUEST",
+            Self::AddressUnknown | Self::Malformed(_) => "INVALID_REQUEST",
+            Self::UnknownPurpose(_) => "UNKNOWN_PURPOSE",
+            Self::NotFound => "NOT_FOUND",
             Self::NoKey | Self::Ceremony(_) => "INTERNAL",
             Self::Store(_) => "UNAVAILABLE",
         }

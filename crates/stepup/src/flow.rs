@@ -30,6 +30,14 @@ pub struct Caller {
     pub ip: Option<IpAddr>,
 }
 
+impl Caller {
+    /// Creates the caller of a request. `session` is the id of the session that the request authenticated with, `ip` the
+    /// client's address; `None` if a proxy hides it.
+    pub fn new(user: impl Into<UserId>, session: impl Into<String>, ip: impl Into<Option<IpAddr>>) -> Self {
+        Self { user: user.into(), session: session.into(), ip: ip.into() }
+    }
+}
+
 impl Challenge {
     /// Whether the challenge is valid now and belongs to this caller.
     pub fn waits_for(&self, caller: &Caller, now: Timestamp) -> bool {

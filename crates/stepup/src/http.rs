@@ -3,12 +3,12 @@
 use ::http::{HeaderMap, Response, StatusCode, header};
 use kernel::{Ctx, SigningKeys};
 
-use crate::{Caller, Error, Invalid, Proof, Purpose, check};
+use crate::{Caller, Ceremonies, Consumed, Error, Invalid, Proof, Purpose, Service, check};
 
 /// The header that carries a step-up token.
 pub const HEADER: &str = "x-stepup-token";
 
-/// Checks the step-up token of a request.
+/// Checks the step-up token of a request. [`Service::consume_request`] also consumes it.
 ///
 /// # Errors
 ///
@@ -20,11 +20,36 @@ pub fn check_request(
     caller: &Caller,
     headers: &HeaderMap,
 ) -> Result<Proof, Error> {
+    let token = token_of(headers)?.ok_or(Error::Required(*purpose))?;
+    Ok(check(ctx, keys, purpose, caller, token)?)
+}
+
+/// Returns the step-up token of a request, if there is one.
+fn token_of(headers: &HeaderMap) -> Result<Option<&str>, Invalid> {
     let mut sent = headers.get_all(HEADER).iter();
-    let first = sent.next().ok_or(Error::Required(*purpose))?;
-    // Of two tokens, neither counts.
-    let text = if sent.next().is_none() { first.to_str().ok() } else { None };
-    Ok(check(ctx, keys, purpose, caller, text.ok_or(Invalid::Malformed)?)?)
+    match (sent.next(), sent.next()) {
+        (None, _) => Ok(None),
+        (Some(token), None) => Ok(Some(token.to_str().map_err(|_| Invalid::Malformed)?)),
+        // Of two tokens, neither counts.
+        (Some(_), Some(_)) => Err(Invalid::Malformed),
+    }
+}
+
+impl<F: Ceremonies> Service<F> {
+    /// Checks the token in the header `X-StepUp-Token` and consumes it, as [`Service::consume`] does.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Required`] without a token, [`Error::Invalid`] if it does not authorize this act of this caller.
+    pub async fn consume_request(
+        &mut self,
+        ctx: &Ctx,
+        caller: &Caller,
+        purpose: &Purpose,
+        headers: &HeaderMap,
+    ) -> Result<Consumed, Error> {
+        self.consume(ctx, caller, purpose, token_of(headers)?).await
+    }
 }
 
 impl<B: From<String>> From<Error> for Response<B> {

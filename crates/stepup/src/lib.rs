@@ -3,14 +3,15 @@
 //! A sensitive act names a [`Purpose`] and is refused without a step-up token. To get one, the client [begins](begin)
 //! a challenge for that purpose and answers it with a second factor ([`verify`]). The token permits one act of that
 //! purpose, by the same user in the same session from the same address, for a minute or as the purpose sets.
-//! [`check`] returns a [`Proof`], and [`Proof::consume`] uses it up in the transaction of the act.
+//! [`check`] returns a [`Proof`], and [`Proof::consume`] uses it up in the transaction of the act. [`Service`] does all of
+//! this for a service that keeps its keys, purposes and factors in one value.
 //!
 //! Implement [`StepUpStore`] over your database, or use [`MemoryStore`] in one process. Implement [`Ceremonies`] over
 //! your second factors. The crate does not depend on HTTP, databases or WebAuthn.
 //!
 //! # Example
 //!
-//! An axum service, with the feature `http` for [`http::check_request`] and for errors that are responses:
+//! An axum service, with the feature `http` for `Service::consume_request` and for errors that are responses:
 //!
 #![doc = concat!("```no_run\n", include_str!("../examples/payroll.rs"), "```")]
 //!
@@ -27,14 +28,16 @@ pub mod http;
 mod memory;
 mod proof;
 mod purpose;
+mod service;
 mod store;
 mod token;
 
 /// The attribute for implementations of [`StepUpStore`] and [`Ceremonies`].
 pub use async_trait::async_trait;
 pub use kernel::{
-    Actor, Ctx, Env, Id, MasterKeys, Secret, SigningKeys, StoreError, StoreResult, SystemEnv, TenantId,
-    Timestamp, UserId, constant_time_eq,
+    Actor, ActorKind, Ctx, Env, Id, InvalidMasterKey, MasterKeys, ParseIdError, ParseMasterKeysError,
+    ParseTimestampError, Secret, SigningKeys, StoreError, StoreResult, SystemEnv, TenantId, Timestamp,
+    TraceContext, UserId, constant_time_eq,
 };
 pub use serde_json::Value;
 
@@ -47,5 +50,6 @@ pub use flow::{
 pub use memory::MemoryStore;
 pub use proof::{Consumed, Proof};
 pub use purpose::{Factor, Purpose, find};
+pub use service::Service;
 pub use store::{Challenge, ChallengeId, Consumption, Grant, GrantId, StepUpStore};
 pub use token::{Claims, Invalid, MAX_LENGTH, Token};

@@ -50,7 +50,8 @@ fn example_service_seals_only_after_a_step_up() {
     assert_eq!((&refusal["code"], &refusal["purpose"]), (&json!("STEP_UP_REQUIRED"), &json!("PAYROLL_SEAL")));
     assert_eq!(seal(Some("nonsense")).2["reason"], "MALFORMED");
 
-    let (_, _, asked) = post(&format!("{base}/step-up/challenge"), None, &json!({}));
+    let (_, _, asked) =
+        post(&format!("{base}/step-up/challenge-options"), None, &json!({ "purpose": "PAYROLL_SEAL" }));
     let answer = |code: &str| {
         let body = json!({ "challengeId": asked["challengeId"], "factor": "TOTP", "code": code });
         post(&format!("{base}/step-up/verify"), None, &body)

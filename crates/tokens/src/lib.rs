@@ -16,6 +16,8 @@
 //! # Ok::<(), kernel::ParseTimestampError>(())
 //! ```
 
+#[cfg(feature = "conformance")]
+pub mod conformance;
 mod error;
 mod memory;
 pub mod pat;
@@ -27,10 +29,13 @@ mod store;
 
 /// The attribute for implementations of the storage traits.
 pub use async_trait::async_trait;
-pub use kernel::{Ctx, Env, Id, Secret, StoreError, StoreResult, SystemEnv, TenantId, Timestamp, UserId};
+pub use kernel::{
+    Actor, ActorKind, Ctx, Env, Id, ParseIdError, ParseTimestampError, Secret, StoreError, StoreResult,
+    SystemEnv, TenantId, Timestamp, TraceContext, UserId,
+};
 
 pub use error::{Malformed, PatError, ScimTokenError};
-pub use memory::MemoryPats;
+pub use memory::MemoryTokens;
 pub use pat::{Pat, PatId, Scope};
 pub use raw::{RawToken, TokenHash, TokenKind};
 pub use scim::{MAX_DRY_RUNS, NAME_MAX, NewScimToken, ScimToken, ScimTokenId, mint, revoke};

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use kernel::{Actor, Ctx, Env, ManualEnv, TenantId, UserId};
+use kernel::{Actor, Ctx, Env, ManualEnv, TenantId, Timestamp, UserId};
 use tokens::{
     ScimTokenId,
     removals::{
@@ -22,15 +22,20 @@ struct World {
 impl World {
     fn of_users(count: usize) -> Self {
         let env: Arc<dyn Env> = Arc::new(ManualEnv::at("2026-01-01T00:00:00.000Z".parse().unwrap()));
-        let mut store = MemoryRemovals::default();
-        store.active.extend((0..count).map(|_| UserId::new(&*env)));
+        let store = MemoryRemovals::default();
         let token = ScimTokenId::new(&*env);
         let tenant = TenantId::new(&*env);
-        Self { ctx: Ctx::new(env, tenant, Actor::system("test")), store, token, age: WINDOW }
+        let mut world = Self { ctx: Ctx::new(env, tenant, Actor::system("test")), store, token, age: WINDOW };
+        world.add_users(count, world.ctx.now.plus_millis(-WINDOW - 1));
+        world
+    }
+
+    fn add_users(&mut self, count: usize, created: Timestamp) {
+        self.store.active.extend((0..count).map(|_| (UserId::new(&*self.ctx.env), created)));
     }
 
     async fn ask(&mut self, user: &UserId, kind: RemovalKind) -> Admission {
-        let was_active = self.store.active.contains(user);
+        let was_active = self.store.active.contains_key(user);
         let created = self.ctx.now.plus_millis(-self.age);
         let removal = Removal { user: user.clone(), was_active, created, kind };
         let admission = admit(&self.ctx, &mut self.store, &self.token, &removal).await.unwrap();
@@ -40,9 +45,11 @@ impl World {
         admission
     }
 
-    /// Removes users until the token is paused, and returns how many were removed.
+    /// Removes users who are older than an hour until the token is paused, and returns how many were removed.
     async fn remove_all(&mut self) -> usize {
-        let users: Vec<_> = self.store.active.iter().cloned().collect();
+        let since = self.ctx.now.plus_millis(-WINDOW);
+        let old = self.store.active.iter().filter(|(_, created)| **created < since);
+        let users: Vec<_> = old.map(|(user, _)| user.clone()).collect();
         for (count, user) in users.iter().enumerate() {
             if self.ask(user, RemovalKind::Deactivate).await != Admission::Admitted {
                 return count;
@@ -65,7 +72,7 @@ impl World {
 async fn token_is_paused_only_above_the_share_and_the_number() {
     // 20 percent of 30 users are 6, but 10 may always be removed.
     for (users, expected) in
-        [(1, 1), (10, 10), (11, 10), (30, 10), (50, 10), (51, 10), (55, 11), (100, 20), (1000, 200)]
+        [(1, 1), (10, 10), (11, 10), (30, 10), (50, 10), (54, 10), (55, 11), (100, 20), (1000, 200)]
     {
         let mut world = World::of_users(users);
         assert_eq!(world.remove_all().await, expected, "of {users} users");
@@ -76,7 +83,7 @@ async fn token_is_paused_only_above_the_share_and_the_number() {
 async fn paused_token_holds_further_removals_and_a_deletion_wins() {
     let mut world = World::of_users(30);
     assert_eq!(world.remove_all().await, 10);
-    let users: Vec<_> = world.store.active.iter().cloned().collect();
+    let users: Vec<_> = world.store.active.keys().cloned().collect();
     assert_eq!(world.held().await, [(users[0].clone(), RemovalKind::Deactivate)]);
     for kind in [RemovalKind::Delete, RemovalKind::Deactivate] {
         assert_eq!(world.ask(&users[0], kind).await, Admission::Held);
@@ -91,7 +98,7 @@ async fn paused_token_holds_further_removals_and_a_deletion_wins() {
 #[tokio::test]
 async fn removals_of_the_last_hour_count_once_per_user_and_token() {
     let mut world = World::of_users(30);
-    let users: Vec<_> = world.store.active.iter().cloned().collect();
+    let users: Vec<_> = world.store.active.keys().cloned().collect();
     for user in &users[..10] {
         assert_eq!(world.ask(user, RemovalKind::Deactivate).await, Admission::Admitted);
         assert_eq!(world.ask(user, RemovalKind::Delete).await, Admission::Admitted, "counted already");
@@ -151,4 +158,51 @@ async fn users_who_are_younger_than_an_hour_do_not_count() {
     world.age = WINDOW - 1;
     assert_eq!(world.remove_all().await, 40);
     assert!(world.held().await.is_empty());
+}
+
+#[tokio::test]
+async fn share_is_of_the_users_an_hour_ago_and_is_counted_once_an_hour() {
+    let mut world = World::of_users(100);
+    let users: Vec<_> = world.store.active.keys().cloned().collect();
+    for user in &users[..11] {
+        assert_eq!(world.ask(user, RemovalKind::Deactivate).await, Admission::Admitted);
+    }
+    // 300 more users do not count before the hour is over, although they are old.
+    world.add_users(300, world.ctx.now.plus_millis(-WINDOW - 1));
+    assert_eq!(world.remove_all().await, 9, "20 percent of 100 users");
+
+    // An hour later, users are counted again: those who are older than an hour.
+    let mut world = World::of_users(100);
+    let users: Vec<_> = world.store.active.keys().cloned().collect();
+    for user in &users[..11] {
+        assert_eq!(world.ask(user, RemovalKind::Deactivate).await, Admission::Admitted);
+    }
+    world.later(WINDOW);
+    world.add_users(111, world.ctx.now.plus_millis(-WINDOW - 1));
+    world.add_users(500, world.ctx.now);
+    assert_eq!(world.remove_all().await, 40, "20 percent of 200 users");
+}
+
+#[tokio::test]
+async fn inactive_user_counts_as_one_of_the_users() {
+    let mut world = World::of_users(54);
+    let users: Vec<_> = world.store.active.keys().cloned().collect();
+    for user in &users[..10] {
+        assert_eq!(world.ask(user, RemovalKind::Delete).await, Admission::Admitted);
+    }
+    let inactive = UserId::new(&*world.ctx.env);
+    assert_eq!(world.ask(&inactive, RemovalKind::Delete).await, Admission::Admitted, "11 of 55");
+    assert!(matches!(world.ask(&users[10], RemovalKind::Delete).await, Admission::Paused { .. }));
+}
+
+#[test]
+fn both_numbers_have_to_be_exceeded() {
+    let limit = RemovalLimit { enabled: true, percent: 20, users: 10 };
+    for (removed, users, is_exceeded) in [(10, 10, false), (11, 10, true), (11, 54, true), (11, 55, false)] {
+        assert_eq!(limit.is_exceeded(removed, users), is_exceeded, "{removed} of {users}");
+    }
+    assert_eq!(
+        [RemovalKind::Deactivate, RemovalKind::Delete].map(RemovalKind::as_str),
+        ["DEACTIVATE", "DELETE"]
+    );
 }

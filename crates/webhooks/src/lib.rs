@@ -59,8 +59,9 @@ pub use async_trait::async_trait;
 pub use cidr::IpCidr;
 #[cfg(feature = "deliver")]
 pub use kernel::{
-    Actor, Ctx, Env, Id, MasterKeys, SealingKeys, Secret, SigningKeys, StoreError, StoreResult, SystemEnv,
-    TenantId, Timestamp, TraceContext, UserId,
+    Actor, ActorKind, Ctx, Env, Id, InvalidMasterKey, MasterKeys, ParseIdError, ParseMasterKeysError,
+    ParseTimestampError, SealingKeys, Secret, SigningKeys, StoreError, StoreResult, SystemEnv, TenantId,
+    Timestamp, TraceContext, UserId,
 };
 
 #[cfg(feature = "deliver")]

@@ -105,6 +105,6 @@ mod tests {
             assert_eq!(verifier.verify_at(&headers, b"{}", 1_767_225_600), expected, "{lines:?}");
             assert!(verifier.verify_at(&headers, b"{}", 1_767_225_901).is_err());
         }
-        assert_eq!(Verifier::new([""]).err(), Some(InvalidSecret::Malformed));
+        assert_eq!(Verifier::new([""]).err(), Some(InvalidSecret::Malformed(1)));
     }
 }

@@ -45,7 +45,7 @@ impl Error for Invalid {}
 /// use webhooks::verify::{InvalidSecret, ReceiverSecrets};
 ///
 /// assert!(ReceiverSecrets::new(["whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="]).is_ok());
-/// assert_eq!(ReceiverSecrets::new([""]).err(), Some(InvalidSecret::Malformed));
+/// assert_eq!(ReceiverSecrets::new([""]).err(), Some(InvalidSecret::Malformed(1)));
 /// assert_eq!(ReceiverSecrets::new([""; 0]).err(), Some(InvalidSecret::Missing));
 /// ```
 pub struct ReceiverSecrets(Vec<Keys>);
@@ -58,25 +58,37 @@ struct Keys {
     standard: hmac::Key,
 }
 
-/// The reason a receiver's secrets are rejected.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The reason a receiver's secrets are rejected. `Debug` writes the whole sentence, for a `main` that returns it.
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InvalidSecret {
     /// No secret is given.
     Missing,
-    /// A secret does not have the form in which it is shown when a webhook is created.
-    Malformed,
-    /// A secret is too short.
-    TooShort,
+    /// The secret at this position, counted from 1, does not have the form in which it is shown when a webhook is
+    /// created.
+    Malformed(usize),
+    /// The secret at this position, counted from 1, is too short.
+    TooShort(usize),
 }
 
 impl fmt::Display for InvalidSecret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Missing => "there is no signing secret",
-            Self::Malformed => "a signing secret has to be whsec_ followed by base64",
-            Self::TooShort => "a signing secret has to have at least 24 bytes",
-        })
+        match self {
+            Self::Missing => f.write_str("there is no signing secret"),
+            Self::Malformed(position) => {
+                write!(f, "signing secret {position} has to be whsec_ followed by base64")
+            }
+            Self::TooShort(position) => {
+                let bytes = ReceiverSecrets::MIN_BYTES;
+                write!(f, "signing secret {position} has to have at least {bytes} bytes")
+            }
+        }
+    }
+}
+
+impl fmt::Debug for InvalidSecret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 
@@ -88,16 +100,17 @@ impl ReceiverSecrets {
 
     /// Parses and validates secrets of the form `whsec_…`.
     pub fn new<S: AsRef<str>>(secrets: impl IntoIterator<Item = S>) -> Result<Self, InvalidSecret> {
-        let read = |secret: S| {
+        let read = |(index, secret): (usize, S)| {
+            let position = index + 1;
             let text = secret.as_ref();
             let bytes = text.strip_prefix(PREFIX).and_then(|text| BASE64.decode(text.as_bytes()).ok());
-            let bytes = bytes.ok_or(InvalidSecret::Malformed)?;
+            let bytes = bytes.ok_or(InvalidSecret::Malformed(position))?;
             if bytes.len() < Self::MIN_BYTES {
-                return Err(InvalidSecret::TooShort);
+                return Err(InvalidSecret::TooShort(position));
             }
             Ok(Keys { service: key(text.as_bytes()), standard: key(&bytes) })
         };
-        let keys = secrets.into_iter().map(read).collect::<Result<Vec<_>, _>>()?;
+        let keys = secrets.into_iter().enumerate().map(read).collect::<Result<Vec<_>, _>>()?;
         if keys.is_empty() { Err(InvalidSecret::Missing) } else { Ok(Self(keys)) }
     }
 }
@@ -224,11 +237,11 @@ mod tests {
         let short = format!("{PREFIX}{}", BASE64.encode(&[7; 23]));
         for (secrets, expected) in [
             (&[][..], InvalidSecret::Missing),
-            (&[""], InvalidSecret::Malformed),
-            (&[SECRET, ""], InvalidSecret::Malformed),
-            (&["hunter2"], InvalidSecret::Malformed),
-            (&["whsec_"], InvalidSecret::TooShort),
-            (&[short.as_str()], InvalidSecret::TooShort),
+            (&[""], InvalidSecret::Malformed(1)),
+            (&[SECRET, ""], InvalidSecret::Malformed(2)),
+            (&["hunter2"], InvalidSecret::Malformed(1)),
+            (&["whsec_"], InvalidSecret::TooShort(1)),
+            (&[short.as_str()], InvalidSecret::TooShort(1)),
         ] {
             assert_eq!(ReceiverSecrets::new(secrets).err(), Some(expected), "{secrets:?}");
         }

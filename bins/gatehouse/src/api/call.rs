@@ -71,6 +71,5 @@ impl<P: Permission> Call<P> {
 ///
 /// [`Code::NotFound`](gate::errors::Code::NotFound).
 pub(crate) fn generated_id<K: Kind>(text: &str) -> Result<Id<K>, Problem> {
-    let key = text.strip_prefix(K::PREFIX).and_then(|rest| rest.strip_prefix('_'));
-    key.and_then(|key| Id::from_key(key).ok()).ok_or_else(Problem::not_found)
+    Id::generated(text).map_err(|_| Problem::not_found())
 }

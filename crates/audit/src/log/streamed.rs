@@ -19,6 +19,10 @@ use crate::ocsf::CHECKPOINT;
 const MOST: usize = 1000;
 
 /// The result of verifying the events of a log stream.
+///
+/// It proves that no entry is missing and none was added, by the entries' hashes. It cannot prove the words of an event: the
+/// hash covers the entry, of which the event is a translation. To check the words, compare events with the entries of an
+/// export ([`verify_export`](crate::log::verify_export)) that has the same hashes.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct VerifiedStream {

@@ -154,11 +154,7 @@ impl Problem {
 
     /// 401: the operation requires a step-up with this purpose.
     pub(crate) fn step_up_required(purpose: &stepup::Purpose) -> Self {
-        let message = format!(
-            "This operation requires a step-up with purpose {}. Complete it, then repeat the request with \
-             X-StepUp-Token.",
-            purpose.name
-        );
+        let message = stepup::Error::Required(*purpose).to_string();
         let challenge = HeaderValue::from_str(&format!("StepUp purpose={}", purpose.name));
         let problem = Self::new(Code::StepUpRequired, message);
         let problem = Self { purpose: Some(*purpose), ..problem };
@@ -170,7 +166,7 @@ impl Problem {
 
     /// 401: the step-up token is not valid for this request.
     pub(crate) fn step_up_invalid(invalid: stepup::Invalid) -> Self {
-        let message = format!("Repeat the step-up: {invalid}.");
+        let message = stepup::Error::Invalid(invalid).to_string();
         Self { reason: Some(invalid.reason().into()), ..Self::new(Code::StepUpInvalid, message) }
     }
 

@@ -1,4 +1,5 @@
-//! Conformance suite for implementations of [`UserStore`] and [`GroupStore`](crate::GroupStore).
+//! Conformance suite for implementations of [`UserStore`] and [`GroupStore`](crate::GroupStore), and generated requests with
+//! their reference model.
 //!
 //! A failed check panics with the requirement that was violated.
 #![expect(clippy::panic, reason = "a conformance suite fails by panicking")]
@@ -14,8 +15,11 @@ use crate::{
 pub mod fuzz;
 pub mod generate;
 mod groups;
+mod model;
+mod sequence;
 
 pub use groups::groups;
+pub use sequence::{ActionCounts, BASE, Bench, sequence};
 
 /// Runs the whole suite against an empty store. `ctx` supplies ids and times.
 pub async fn users(ctx: &Ctx, store: &mut dyn UserStore) {

@@ -2,6 +2,8 @@
 //! body.
 
 mod config;
+#[cfg(feature = "http")]
+mod http;
 mod resources;
 
 use kernel::Ctx;
@@ -64,6 +66,12 @@ impl Answer {
         kind.into_iter().chain(location).collect()
     }
 
+    /// Returns the response to a request without valid credentials (RFC 7644 §2). Add a `WWW-Authenticate` header.
+    pub fn unauthorized() -> Self {
+        let body = error_body(401, None, "The bearer token is missing or invalid.");
+        Self { status: 401, location: None, body: Some(body), error: None }
+    }
+
     fn ok(body: Value) -> Self {
         Self { status: 200, location: None, body: Some(body), error: None }
     }
@@ -90,22 +98,6 @@ impl Answer {
         };
         let body = error_body(error.status(), error.scim_type(), &detail);
         Self { status: error.status(), location: None, body: Some(body), error: Some(error) }
-    }
-}
-
-#[cfg(feature = "http")]
-impl<B: From<String>> From<Answer> for http::Response<B> {
-    /// Returns the response with its headers. [`Answer::error`] is not in it.
-    fn from(answer: Answer) -> Self {
-        let mut response = Self::new(answer.text().into());
-        *response.status_mut() =
-            http::StatusCode::from_u16(answer.status).unwrap_or(http::StatusCode::INTERNAL_SERVER_ERROR);
-        for (name, value) in answer.headers() {
-            if let Ok(value) = value.parse() {
-                response.headers_mut().insert(name, value);
-            }
-        }
-        response
     }
 }
 

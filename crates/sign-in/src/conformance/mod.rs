@@ -2,7 +2,6 @@
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a conformance suite fails by panicking")]
 
 mod model;
-mod passkey;
 mod rig;
 mod step;
 
@@ -67,7 +66,7 @@ pub async fn sequence<B: Bench>(
     seed: u64,
     steps: usize,
 ) -> ActionCounts {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let mut rig = Rig::new(bench, tenant, env.clone()).await;
     let mut model = Model::new(env.now().unix_millis());
     let mut seen = ActionCounts::new();

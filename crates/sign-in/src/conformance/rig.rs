@@ -5,7 +5,7 @@ use std::sync::Arc;
 use audit::{Audited, Event, events::users::UserUpdated};
 use credentials::{
     Aaguid, Attestation, Creation, Factor, FactorData, FactorId, FactorStore, Passkeys, SignInStore,
-    TicketKind, TicketStore, TrustAnchors,
+    TicketKind, TicketStore, TrustAnchors, conformance::SoftPasskey,
 };
 use directory::{LinkKind, NewPerson, PeopleStore, Person, Role};
 use kernel::{Actor, Ctx, Env, ManualEnv, Secret, TenantId, UserId};
@@ -15,7 +15,6 @@ use sessions::{Session, SessionId, SessionStore, Standing};
 
 use super::{
     Bench,
-    passkey::{ORIGIN, SoftPasskey},
     step::{Action, Observed},
 };
 use crate::{
@@ -29,6 +28,9 @@ use crate::{
 };
 
 const SLUG: &str = "acme";
+
+/// The origin that the authenticator signs.
+const ORIGIN: &str = "https://id.example.com";
 
 /// Stores TOTP secrets in plain text. Their encryption belongs to another crate.
 #[derive(Debug)]
@@ -177,7 +179,8 @@ impl<B: Bench> Rig<B> {
             Action::Assertion { ticket } => {
                 let asked = self.tickets.iter().rev().nth(ticket).and_then(|ticket| ticket.options.clone());
                 let asked = asked.unwrap_or_else(|| self.passkeys.begin_assertion(&[]).unwrap().0);
-                let credential = self.authenticator.get_or_insert_with(SoftPasskey::new).get(&asked);
+                let credential =
+                    self.authenticator.get_or_insert_with(|| SoftPasskey::new(ORIGIN)).get(&asked);
                 self.second(ticket, FactorName::Webauthn, FactorAnswer::Credential(credential)).await
             }
             Action::Continue { session, owes_today } => self.go_on(session, owes_today).await,
@@ -339,8 +342,8 @@ impl<B: Bench> Rig<B> {
         let (challenge, options) = PasskeyChallenge::new(&self.passkeys, self.env.now())?;
         let sealed = challenge.to_bytes()?;
         let challenge = PasskeyChallenge::from_bytes(&sealed, self.env.now())?;
-        let authenticator = self.authenticator.get_or_insert_with(SoftPasskey::new);
-        authenticator.name(&self.tenant, &self.user);
+        let authenticator = self.authenticator.get_or_insert_with(|| SoftPasskey::new(ORIGIN));
+        authenticator.set_user(&self.tenant, &self.user);
         let credential = authenticator.get(&options);
         let proof = PasskeyProof::new(challenge, &String::from_utf8_lossy(&sealed), credential)?;
         let passkeys = Arc::clone(&self.passkeys);
@@ -464,7 +467,7 @@ impl<B: Bench> Rig<B> {
     }
 
     async fn enrol_passkey(&mut self, back: usize, steps_up: bool) -> Result<Observed, Error> {
-        let mut authenticator = SoftPasskey::new();
+        let mut authenticator = SoftPasskey::new(ORIGIN);
         let handle = credentials::user_handle(&self.tenant, &self.user);
         let (options, pending) =
             self.passkeys.begin_registration(&handle, "ada", "Ada", &[], Attestation::None).unwrap();

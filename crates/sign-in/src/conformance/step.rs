@@ -47,35 +47,24 @@ pub(super) enum Observed {
     Refused(String),
 }
 
-/// A pseudorandom generator that repeats its numbers in every run.
-pub(super) struct Random(pub(super) u64);
+/// Draws actions.
+pub(super) struct Random(kernel::Random);
 
 impl Random {
-    /// Returns the next number (SplitMix64).
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+    pub(super) fn new(seed: u64) -> Self {
+        Self(kernel::Random::new(seed))
     }
 
     fn below(&mut self, end: u64) -> u64 {
-        self.next() % end
+        self.0.below(end)
     }
 
-    /// Returns true with a probability of `percent` in 100.
     fn chance(&mut self, percent: u64) -> bool {
-        self.below(100) < percent
+        self.0.chance(percent)
     }
 
-    /// Returns a small index, most often 0.
     fn back(&mut self) -> usize {
-        match self.below(10) {
-            0..7 => 0,
-            7..9 => 1,
-            _ => 2,
-        }
+        self.0.back()
     }
 
     fn policy(&mut self) -> SignInPolicy {

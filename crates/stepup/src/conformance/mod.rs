@@ -1,7 +1,15 @@
-//! The test suite for implementations of [`StepUpStore`], and the fuzz target.
-#![expect(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a conformance suite fails by panicking")]
+//! The test suite for implementations of [`StepUpStore`], generated step-ups with their reference model, and the fuzz target.
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::missing_panics_doc,
+    reason = "a conformance suite fails by panicking"
+)]
 
 pub mod fuzz;
+mod sequence;
+
+pub use sequence::{ActionCounts, sequence};
 
 use std::net::{IpAddr, Ipv4Addr};
 

@@ -87,9 +87,9 @@ impl Across {
             return Ok(None);
         }
         // Slugs have no underscore.
-        match name.strip_prefix("ten_").and_then(|key| TenantId::from_key(key).ok()) {
-            Some(id) => self.tenant(&id).await,
-            None => self.tenant_of_slug(name).await,
+        match TenantId::generated(name) {
+            Ok(id) => self.tenant(&id).await,
+            Err(_) => self.tenant_of_slug(name).await,
         }
     }
 

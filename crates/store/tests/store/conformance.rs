@@ -1,4 +1,4 @@
-//! Runs the conformance suites of the areas' storage traits on both databases.
+//! Tokens, people, entries and tenants, as the areas need them, on both databases.
 
 use std::collections::BTreeSet;
 
@@ -13,46 +13,6 @@ use scim_core::{
 use serde_json::json;
 use store::testing::{Kind, TestDatabase};
 use tokens::{NewScimToken, ScimTokenStore};
-
-#[tokio::test(flavor = "multi_thread")]
-async fn users_and_groups() {
-    on_both(async |world: World| {
-        let suite = world.store.write(world.ctx(), async |ctx, tx| {
-            scim_core::conformance::users(ctx, tx).await;
-            scim_core::conformance::groups(ctx, tx).await;
-            Ok::<_, StoreError>(Audited::new((), Event::new("test", &UserDeactivated {})))
-        });
-        suite.await.unwrap();
-    })
-    .await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn step_ups() {
-    on_both(async |world: World| {
-        let suite = world.store.write(world.ctx(), async |ctx, tx| {
-            stepup::conformance::store(ctx, tx).await;
-            Ok::<_, StoreError>(Audited::new((), Event::new("test", &UserDeactivated {})))
-        });
-        suite.await.unwrap();
-    })
-    .await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn network_policies() {
-    on_both(async |world: World| {
-        let new = NewTenant { slug: "acme".into(), name: "Acme".into(), tier: Tier::Standard };
-        let acme = Tenant::new(&*world.env.clone(), new).unwrap();
-        let id = acme.id.clone();
-        let suite = world.change(&id, async move |ctx, tx| {
-            tx.insert_tenant(&acme).await?;
-            netpolicy::conformance::store(ctx, tx).await
-        });
-        suite.await.unwrap();
-    })
-    .await;
-}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn tenants_tokens_and_people() {

@@ -1,6 +1,6 @@
 //! In-memory storage for tests and examples.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use kernel::{StoreResult, Timestamp, UserId};
@@ -11,8 +11,8 @@ use crate::ScimTokenId;
 /// Users, and removals of one tenant, in memory. Every token is known and not revoked.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryRemovals {
-    /// The active users. All were created before the first removal.
-    pub active: BTreeSet<UserId>,
+    /// The active users, and when they were created.
+    pub active: BTreeMap<UserId, Timestamp>,
     limit: RemovalLimit,
     states: BTreeMap<ScimTokenId, RemovalState>,
     removed: BTreeMap<(ScimTokenId, UserId), Timestamp>,
@@ -61,8 +61,8 @@ impl RemovalStore for MemoryRemovals {
         Ok(())
     }
 
-    async fn count_active_users(&mut self, _: Timestamp) -> StoreResult<u64> {
-        Ok(self.active.len() as u64)
+    async fn count_active_users(&mut self, created_before: Timestamp) -> StoreResult<u64> {
+        Ok(self.active.values().filter(|created| **created < created_before).count() as u64)
     }
 
     async fn hold_removal(&mut self, token: &ScimTokenId, held: &HeldRemoval) -> StoreResult<()> {

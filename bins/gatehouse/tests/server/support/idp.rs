@@ -1,7 +1,11 @@
 //! A SAML identity provider that reads our requests and signs any assertion. It writes canonical XML directly, so
 //! signing needs no library that parses XML.
 
-use std::io::Read;
+use std::{
+    collections::HashMap,
+    io::Read,
+    sync::{Arc, LazyLock, Mutex},
+};
 
 use data_encoding::BASE64;
 use flate2::read::DeflateDecoder;
@@ -25,7 +29,7 @@ const DS: &str = "http://www.w3.org/2000/09/xmldsig#";
 /// An identity provider with a key.
 pub(crate) struct Idp {
     pub(crate) entity_id: String,
-    pair: KeyPair,
+    pair: Arc<KeyPair>,
 }
 
 /// A request, as our page posts it.
@@ -120,13 +124,17 @@ fn seconds(time: Timestamp) -> String {
 
 impl Idp {
     pub(crate) fn new(host: &str) -> Self {
-        let pair = KeyPair::generate(host, SystemEnv::default().now()).unwrap();
+        // Generating a key takes as long as ten requests, so identity providers of a host have the same one in all tests.
+        static PAIRS: LazyLock<Mutex<HashMap<String, Arc<KeyPair>>>> = LazyLock::new(Mutex::default);
+        let mut pairs = PAIRS.lock().unwrap();
+        let new = || Arc::new(KeyPair::generate(host, SystemEnv::default().now()).unwrap());
+        let pair = Arc::clone(pairs.entry(host.to_owned()).or_insert_with(new));
         Self { entity_id: format!("https://{host}/saml"), pair }
     }
 
     /// Returns the identity provider with a new key.
     pub(crate) fn rekeyed(&self) -> Self {
-        let pair = KeyPair::generate("rekeyed", SystemEnv::default().now()).unwrap();
+        let pair = Arc::new(KeyPair::generate("rekeyed", SystemEnv::default().now()).unwrap());
         Self { entity_id: self.entity_id.clone(), pair }
     }
 

@@ -48,7 +48,7 @@ pub(crate) fn read(request: &HttpRequest) -> Result<PeopleQuery, Problem> {
     }
     // This server generates the IDs of its groups, so another form is a mistake of the client.
     let group: Option<GroupId> = one(request, "group", "write the ID of a group")?;
-    if group.as_ref().is_some_and(|group| GroupId::from_key(group.key()).is_err()) {
+    if group.as_ref().is_some_and(|group| !group.is_generated()) {
         return Err(Problem::invalid_request("group: write the ID of a group"));
     }
     Ok(PeopleQuery {

@@ -1,7 +1,7 @@
 //! A software authenticator with user verification and without attestation.
 
 use data_encoding::BASE64URL_NOPAD;
-use kernel::{TenantId, UserId};
+use kernel::{TenantId, Timestamp, UserId};
 use ring::{
     digest::{SHA256, digest},
     rand::SystemRandom,
@@ -10,10 +10,20 @@ use ring::{
 use serde_cbor_2::Value as Cbor;
 use serde_json::{Value, json};
 
-/// The origin that the authenticator signs.
-pub(super) const ORIGIN: &str = "https://id.example.com";
+use crate::{Aaguid, Attestation, Creation, Passkey, Passkeys, TrustAnchors, user_handle};
 
-pub(super) struct SoftPasskey {
+/// Trusts no manufacturer.
+struct NoTrustAnchors;
+
+impl TrustAnchors for NoTrustAnchors {
+    fn roots(&self, _: Aaguid) -> Vec<Vec<u8>> {
+        Vec::new()
+    }
+}
+
+/// An authenticator in memory, with one passkey.
+pub struct SoftPasskey {
+    origin: String,
     key: EcdsaKeyPair,
     id: Vec<u8>,
     handle: String,
@@ -24,19 +34,21 @@ fn encode(bytes: &[u8]) -> String {
     BASE64URL_NOPAD.encode(bytes)
 }
 
-fn client_data(kind: &str, options: &Value) -> Vec<u8> {
-    let data =
-        json!({ "type": kind, "challenge": options["challenge"], "origin": ORIGIN, "crossOrigin": false });
-    data.to_string().into_bytes()
-}
-
 impl SoftPasskey {
-    pub(super) fn new() -> Self {
+    /// Creates a passkey of a browser that shows a page of this origin.
+    pub fn new(origin: &str) -> Self {
         let random = SystemRandom::new();
         let pkcs8 = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, &random).unwrap();
         let key = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, pkcs8.as_ref(), &random).unwrap();
         let id = digest(&SHA256, key.public_key().as_ref()).as_ref().to_vec();
-        Self { key, id, handle: String::new(), counter: 1 }
+        Self { origin: origin.to_owned(), key, id, handle: String::new(), counter: 1 }
+    }
+
+    fn client_data(&self, kind: &str, options: &Value) -> Vec<u8> {
+        let challenge = &options["challenge"];
+        let data =
+            json!({ "type": kind, "challenge": challenge, "origin": self.origin, "crossOrigin": false });
+        data.to_string().into_bytes()
     }
 
     fn data(&self, rp_id: &Value, attested: &[u8]) -> Vec<u8> {
@@ -46,8 +58,18 @@ impl SoftPasskey {
         [rp_id.as_ref(), &[flags], &self.counter.to_be_bytes(), attested].concat()
     }
 
+    /// Enrols the passkey for the user of this handle.
+    pub fn enrol(&mut self, relying_party: &Passkeys, handle: &[u8], now: Timestamp) -> Passkey {
+        let begun = relying_party.begin_registration(handle, "ada", "Ada", &[], Attestation::None);
+        let (options, pending) = begun.unwrap();
+        let created = self.create(&options);
+        let finished =
+            relying_party.finish_registration(&pending, &created, Creation::Asked, &NoTrustAnchors, now);
+        finished.unwrap()
+    }
+
     /// Returns what `navigator.credentials.create()` would.
-    pub(super) fn create(&mut self, options: &Value) -> Value {
+    pub fn create(&mut self, options: &Value) -> Value {
         options["user"]["id"].as_str().unwrap().clone_into(&mut self.handle);
         let point = self.key.public_key().as_ref();
         let (x, y) = point.split_at_checked(33).unwrap();
@@ -79,20 +101,20 @@ impl SoftPasskey {
             "clientExtensionResults": {},
             "response": {
                 "attestationObject": encode(&serde_cbor_2::to_vec(&object).unwrap()),
-                "clientDataJSON": encode(&client_data("webauthn.create", options)),
+                "clientDataJSON": encode(&self.client_data("webauthn.create", options)),
             },
         })
     }
 
-    /// Returns an assertion for `user`, even if this authenticator was never enrolled.
-    pub(super) fn name(&mut self, tenant: &TenantId, user: &UserId) {
-        self.handle = encode(&credentials::user_handle(tenant, user));
+    /// Lets assertions name this user, even if the passkey was never enrolled.
+    pub fn set_user(&mut self, tenant: &TenantId, user: &UserId) {
+        self.handle = encode(&user_handle(tenant, user));
     }
 
     /// Returns what `navigator.credentials.get()` would.
-    pub(super) fn get(&mut self, options: &Value) -> Value {
+    pub fn get(&mut self, options: &Value) -> Value {
         self.counter += 1;
-        let client = client_data("webauthn.get", options);
+        let client = self.client_data("webauthn.get", options);
         let data = self.data(&options["rpId"], &[]);
         let signed = [&data[..], digest(&SHA256, &client).as_ref()].concat();
         let signature = self.key.sign(&SystemRandom::new(), &signed).unwrap();

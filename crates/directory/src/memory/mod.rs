@@ -1,26 +1,45 @@
-//! In-memory storage of people and links for tests and examples.
+//! In-memory storage of a tenant, its people, links and roles for tests and examples.
+
+mod roles;
+mod rules;
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
-use kernel::{Email, StoreError, StoreResult, Timestamp, UserId};
+use kernel::{Email, GroupId, StoreError, StoreResult, Timestamp, UserId};
 
 use crate::{
+    connection_accounts::ConnectionAccounts,
     link::Link,
-    own_role::{OwnRole, RoleStore},
+    own_role::OwnRole,
     people::{PeopleQuery, Person},
-    permission::Permissions,
-    role::{HeldRoles, Role, RoleId},
-    store::{LinkStore, PeopleStore},
+    role::{HeldRoles, Role},
+    role_rule::RoleRule,
+    store::{LinkStore, PeopleStore, TenantStore},
+    tenant::Tenant,
 };
 
-/// The people, links and roles of one tenant in memory. There are no rules that give roles.
+/// One tenant in memory: its people, links, roles, and the rules that give roles. Step-up tokens are kept elsewhere, so
+/// nothing here revokes them.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryPeople {
+    tenant: Option<Tenant>,
     people: Vec<Person>,
     links: Vec<Link>,
     roles: Vec<OwnRole>,
+    rules: Vec<RoleRule>,
+    groups: BTreeMap<GroupId, BTreeSet<UserId>>,
+    connections: BTreeMap<String, ConnectionAccounts>,
+    /// User, connection and group.
+    claimed: BTreeSet<(UserId, String, String)>,
 }
 
 impl MemoryPeople {
+    /// Sets the members of a group, which rules may then name.
+    pub fn set_group(&mut self, group: GroupId, members: impl IntoIterator<Item = UserId>) {
+        self.groups.insert(group, members.into_iter().collect());
+    }
+
     /// Whether another person has this user name or address.
     fn is_taken(&self, person: &Person) -> bool {
         let key = |person: &Person| person.email.as_ref().map(Email::key);
@@ -30,6 +49,28 @@ impl MemoryPeople {
                     || (key(other).is_some() && key(other) == key(person)))
         };
         self.people.iter().any(clashes)
+    }
+}
+
+#[async_trait]
+impl TenantStore for MemoryPeople {
+    async fn insert_tenant(&mut self, tenant: &Tenant) -> StoreResult<bool> {
+        let is_free = self.tenant.is_none();
+        if is_free {
+            self.tenant = Some(tenant.clone());
+        }
+        Ok(is_free)
+    }
+
+    async fn own_tenant(&mut self) -> StoreResult<Option<Tenant>> {
+        Ok(self.tenant.clone())
+    }
+
+    async fn rename_tenant(&mut self, name: &str) -> StoreResult<()> {
+        if let Some(tenant) = &mut self.tenant {
+            name.clone_into(&mut tenant.name);
+        }
+        Ok(())
     }
 }
 
@@ -61,7 +102,9 @@ impl PeopleStore for MemoryPeople {
         let mut people: Vec<_> = self
             .people
             .iter()
-            .filter(|person| after.is_none_or(|after| person.id > *after) && query.matches(person, &[]))
+            .filter(|person| {
+                after.is_none_or(|after| person.id > *after) && query.matches(person, &self.groups_of(person))
+            })
             .cloned()
             .collect();
         people.sort_by(|one, other| one.id.cmp(&other.id));
@@ -85,9 +128,7 @@ impl PeopleStore for MemoryPeople {
     }
 
     async fn held_roles(&mut self, person: &Person) -> StoreResult<HeldRoles> {
-        let own = self.roles.iter().find(|role| matches!(&person.role, Role::Own(id) if *id == role.id));
-        let permissions = own.map_or(Permissions::NONE, |role| role.permissions);
-        Ok(HeldRoles::new(person.role.clone(), Vec::new(), permissions))
+        Ok(self.roles_of(person, None))
     }
 
     async fn another_admin(&mut self, than: &UserId) -> StoreResult<bool> {
@@ -117,49 +158,5 @@ impl LinkStore for MemoryPeople {
     async fn drop_links(&mut self, user: &UserId) -> StoreResult<()> {
         self.links.retain(|link| link.user != *user);
         Ok(())
-    }
-}
-
-#[async_trait]
-impl RoleStore for MemoryPeople {
-    async fn roles(&mut self) -> StoreResult<Vec<OwnRole>> {
-        Ok(self.roles.clone())
-    }
-
-    async fn role(&mut self, id: &RoleId) -> StoreResult<Option<OwnRole>> {
-        Ok(self.roles.iter().find(|role| role.id == *id).cloned())
-    }
-
-    async fn insert_role(&mut self, role: &OwnRole) -> StoreResult<bool> {
-        let is_free = self.roles.iter().all(|other| other.name_key() != role.name_key());
-        if is_free {
-            self.roles.push(role.clone());
-        }
-        Ok(is_free)
-    }
-
-    async fn update_role(&mut self, role: &OwnRole) -> StoreResult<bool> {
-        let is_free =
-            self.roles.iter().all(|other| other.id == role.id || other.name_key() != role.name_key());
-        let kept = self.roles.iter_mut().find(|kept| is_free && kept.id == role.id);
-        if let Some(kept) = kept {
-            kept.clone_from(role);
-        }
-        Ok(is_free)
-    }
-
-    async fn delete_role(&mut self, id: &RoleId) -> StoreResult<()> {
-        self.roles.retain(|role| role.id != *id);
-        Ok(())
-    }
-
-    // Step-ups are in another store.
-    async fn revoke_grants_of_role(&mut self, _: &RoleId, _: Timestamp) -> StoreResult<()> {
-        Ok(())
-    }
-
-    async fn is_role_used(&mut self, id: &RoleId) -> StoreResult<bool> {
-        let is_it = |role: &Role| matches!(role, Role::Own(own) if own == id);
-        Ok(self.people.iter().any(|person| is_it(&person.role)))
     }
 }

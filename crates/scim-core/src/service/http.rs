@@ -1,0 +1,29 @@
+//! Requests and responses of frameworks that use the types of the crate `http`, such as axum and hyper.
+
+use http::{Response, StatusCode, request::Parts};
+
+use super::{Answer, Request};
+
+impl<'a> Request<'a> {
+    /// Creates a request from its parts and its body. The path is that of the URI, so remove the prefix below which you serve
+    /// SCIM, as a nested router does.
+    pub fn from_parts(parts: &'a Parts, body: &'a [u8]) -> Self {
+        let (method, uri) = (parts.method.as_str(), &parts.uri);
+        Self { method, path: uri.path(), query: uri.query().unwrap_or_default(), body }
+    }
+}
+
+impl<B: From<String>> From<Answer> for Response<B> {
+    /// Returns the response with its headers. [`Answer::error`] is not in it.
+    fn from(answer: Answer) -> Self {
+        let mut response = Self::new(answer.text().into());
+        *response.status_mut() =
+            StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        for (name, value) in answer.headers() {
+            if let Ok(value) = value.parse() {
+                response.headers_mut().insert(name, value);
+            }
+        }
+        response
+    }
+}
