@@ -2,6 +2,7 @@
 //! that probes readiness.
 
 use std::{
+    fmt,
     io::{BufRead, BufReader, Error, ErrorKind, Read, Write},
     net::{SocketAddr, TcpStream},
     sync::{
@@ -19,6 +20,21 @@ const PATIENCE: Duration = Duration::from_mins(1);
 /// Pause before a retry.
 const PAUSE: Duration = Duration::from_millis(10);
 
+/// A response.
+pub(crate) struct Response {
+    pub(crate) status: u16,
+    pub(crate) body: String,
+    /// The cookies that it sets, as a browser sends them.
+    pub(crate) cookies: String,
+    is_kept: bool,
+}
+
+impl fmt::Display for Response {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.status, self.body)
+    }
+}
+
 /// A client whose connection is opened on demand.
 pub(crate) struct Client {
     address: SocketAddr,
@@ -32,14 +48,24 @@ impl Client {
 
     /// Sends a request and returns status and body, or an error if there was no response.
     pub(crate) fn send(&mut self, request: &str) -> Result<(u16, String), Error> {
-        let answer = self.ask(request);
-        if answer.as_ref().is_err() || answer.as_ref().is_ok_and(|(_, _, kept)| !kept) {
-            self.stream = None;
-        }
-        answer.map(|(status, body, _)| (status, body))
+        self.exchange(request).map(|response| (response.status, response.body))
     }
 
-    fn ask(&mut self, request: &str) -> Result<(u16, String, bool), Error> {
+    /// Sends a request and returns the response, or an error if there was none.
+    pub(crate) fn exchange(&mut self, request: &str) -> Result<Response, Error> {
+        let response = self.ask(request);
+        if !response.as_ref().is_ok_and(|response| response.is_kept) {
+            self.stream = None;
+        }
+        response
+    }
+
+    /// Returns the server's address.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    fn ask(&mut self, request: &str) -> Result<Response, Error> {
         let stream = match &mut self.stream {
             Some(stream) => stream,
             none => {
@@ -54,7 +80,7 @@ impl Client {
         stream.read_line(&mut line)?;
         let status = line.split(' ').nth(1).and_then(|word| word.parse().ok());
         let status = status.ok_or(ErrorKind::UnexpectedEof)?;
-        let (mut length, mut kept) = (0, true);
+        let (mut length, mut is_kept, mut cookies) = (0, true, Vec::new());
         loop {
             line.clear();
             if stream.read_line(&mut line)? == 0 {
@@ -67,11 +93,16 @@ impl Client {
             if let Some(value) = header.strip_prefix("content-length: ") {
                 length = value.parse().unwrap_or(0);
             }
-            kept &= header != "connection: close";
+            is_kept &= header != "connection: close";
+            if header.starts_with("set-cookie: ") {
+                let cookie = line.split_once(": ").and_then(|(_, cookie)| cookie.split(';').next());
+                cookies.extend(cookie.filter(|cookie| !cookie.ends_with('=')).map(str::to_owned));
+            }
         }
         let mut body = vec![0; length];
         stream.read_exact(&mut body)?;
-        Ok((status, String::from_utf8_lossy(&body).into_owned(), kept))
+        let body = String::from_utf8_lossy(&body).into_owned();
+        Ok(Response { status, body, cookies: cookies.join("; "), is_kept })
     }
 }
 

@@ -3,8 +3,10 @@
 mod balancer;
 mod clients;
 mod faults;
+mod mixed;
 mod nodes;
 mod ordered;
+mod power;
 mod proxy;
 mod receivers;
 mod records;
@@ -14,6 +16,7 @@ mod user_load;
 mod webhooks;
 
 use std::{
+    path::PathBuf,
     process::ExitCode,
     time::{Duration, Instant},
 };
@@ -52,6 +55,28 @@ enum Command {
         /// The other build of the server. Without it, servers of one version are replaced
         old: Option<String>,
     },
+    /// Use everything at once while servers, PostgreSQL, network, receiver and clocks fail
+    Mixed {
+        /// Number of rounds, with a fault each
+        #[arg(default_value_t = 100)]
+        rounds: usize,
+        /// Seed of the faults
+        #[arg(default_value_t = 1)]
+        seed: u64,
+        /// Another build of the server
+        program: Option<PathBuf>,
+    },
+    /// Cut the power of a server on SQLite at random moments
+    Power {
+        /// Number of cuts
+        #[arg(default_value_t = 500)]
+        cuts: usize,
+        /// Seed of the moments and losses
+        #[arg(default_value_t = 1)]
+        seed: u64,
+        /// Another build of the server
+        program: Option<PathBuf>,
+    },
     /// Kill the worker and PostgreSQL while events are delivered
     Webhooks {
         /// Seed of an earlier run, to repeat the times of its kills
@@ -67,6 +92,12 @@ fn main() -> ExitCode {
         Some(Command::Short) => short(),
         Some(Command::Nodes) => build().and_then(|()| nodes::run()),
         Some(Command::Rolling { old }) => build().and_then(|()| rolling::run(old.as_deref())),
+        Some(Command::Mixed { rounds, seed, program }) => {
+            chosen(program).and_then(|program| mixed::run(program, rounds, seed))
+        }
+        Some(Command::Power { cuts, seed, program }) => {
+            chosen(program).and_then(|program| power::run(program, cuts, seed))
+        }
         Some(Command::Webhooks { seed, program }) => deliveries(seed, program.as_deref()),
         None => run(cli.name.as_deref()),
     };
@@ -132,6 +163,14 @@ fn deliveries(seed: Option<u64>, program: Option<&str>) -> Result<()> {
         build()?;
     }
     webhooks::run(seed, program)
+}
+
+/// Returns another build of the server, or builds it.
+fn chosen(program: Option<PathBuf>) -> Result<PathBuf> {
+    match program {
+        Some(program) => Ok(program),
+        None => build().map(|()| sh::built("gatehouse")),
+    }
 }
 
 fn build() -> Result<()> {

@@ -12,6 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use kernel::Random;
 use xtask::{
     cluster::{Cluster, Durability, psql},
     server::{CHEAP, Server, gatehouse, member, person, serve},
@@ -64,25 +65,13 @@ fn all(rounds: usize, seed: Option<u64>, program: PathBuf) -> Result<()> {
     let folder = std::env::temp_dir().join(format!("gatehouse-chaos-{}-webhooks", std::process::id()));
     std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
     let start = Instant::now();
-    let done = Setup::new(program, &folder).and_then(|mut setup| setup.run_rounds(rounds, Dice(seed)));
+    let done = Setup::new(program, &folder).and_then(|mut setup| setup.run_rounds(rounds, Random::new(seed)));
     done.map_err(|problem| {
         format!("webhooks, seed {seed}: {problem}; the servers' log is in {}", folder.display())
     })?;
     println!("webhooks: seed {seed}, {:.1} minutes", start.elapsed().as_secs_f64() / 60.0);
     let _removed = std::fs::remove_dir_all(&folder);
     Ok(())
-}
-
-/// Random delays, reproducible with a seed (splitmix64).
-struct Dice(u64);
-
-impl Dice {
-    fn moment(&mut self) -> Duration {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        Duration::from_millis(50 + (mixed ^ (mixed >> 31)) % 651)
-    }
 }
 
 /// The servers, their database and the receivers. Fields are dropped in order, so the worker ends first.
@@ -138,7 +127,7 @@ impl Setup {
         Ok(())
     }
 
-    fn run_rounds(&mut self, rounds: usize, mut dice: Dice) -> Result<()> {
+    fn run_rounds(&mut self, rounds: usize, mut random: Random) -> Result<()> {
         let user_load = UserLoad::default();
         let (address, token, groups) = (self.api.address, self.token.clone(), self.groups.clone());
         thread::scope(|scope| {
@@ -154,7 +143,7 @@ impl Setup {
                     self.calm(user_load)?;
                 }
                 user_load.allow(EVENTS);
-                thread::sleep(dice.moment());
+                thread::sleep(Duration::from_millis(50 + random.below(651)));
                 let outcome =
                     if round % 2 == 1 { self.kill_database() } else { self.kill_worker(user_load, round) };
                 outcome.map_err(|problem| format!("round {}: {problem}", round + 1))?;

@@ -54,6 +54,9 @@ pub const PROMETHEUS: [Package; 1] = [Package { name: "prometheus", there: has_p
 /// The command line of SQLite.
 pub const SQLITE: [Package; 1] = [Package { name: "sqlite3", there: || sh::has("sqlite3") }];
 
+/// A clock for each process.
+pub const FAKETIME: [Package; 1] = [Package { name: "faketime", there: || sh::has("faketime") }];
+
 /// A load balancer.
 pub const BALANCER: [Package; 1] = [Package { name: "haproxy", there: || sh::has("haproxy") }];
 
