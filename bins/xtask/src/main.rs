@@ -6,6 +6,7 @@ mod distributed;
 mod fuzz;
 mod log_streams;
 mod monitoring;
+mod mutants;
 mod node;
 mod oidc;
 mod outside;
@@ -71,6 +72,12 @@ enum Command {
         #[arg(long)]
         keep: bool,
     },
+    /// Examine the tests of the libraries: change one expression at a time, and see whether a test fails
+    Mutants {
+        /// Crates, such as `stepup`; all if none is named
+        #[arg(value_parser = mutants::CRATES)]
+        crates: Vec<String>,
+    },
     /// Build and try the Debian package and the container image, check unit and manifests
     #[command(subcommand)]
     Ship(ship::Command),
@@ -113,6 +120,7 @@ fn run(command: Option<Command>) -> Result<()> {
         Some(Command::Outside { tools }) => outside::chosen(tools),
         Some(Command::Prose) => prose::run(),
         Some(Command::Fuzz { target, seconds, keep }) => fuzz::chosen(&target, seconds, keep),
+        Some(Command::Mutants { crates }) => mutants::run(&crates),
         Some(Command::Ship(command)) => ship::run(&command),
         Some(Command::Supply(command)) => supply::run(&command),
         Some(Command::Chaos(Words { words })) => programs::exec("chaos", &words),
