@@ -118,6 +118,7 @@ async fn user_sends_ten_codes_in_five_minutes() {
     let (mut service, (mut ctx, caller)) = (service(), ada());
     let bob = Caller::new(7, "ses_bob", caller.ip);
     let begun = ctx.now;
+    assert_eq!(Codes::<stepup::MemoryStore>::WINDOW, 300_000, "milliseconds");
     let mut wrong = async |ctx: &Ctx, caller: &Caller| {
         let asked = service.begin(ctx, caller, &SHIP).await.unwrap();
         let attempt = json!({ "challengeId": asked.id, "factor": "TOTP", "code": "1" }).to_string();

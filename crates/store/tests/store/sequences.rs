@@ -99,7 +99,7 @@ impl scim_core::conformance::Bench for OnDatabase<'_> {
 #[tokio::test(flavor = "multi_thread")]
 async fn generated_scim_requests_match_the_model() {
     on_both(async |world: World| {
-        let (count, steps) = sequences(10, 40, 12);
+        let (count, steps) = sequences(5, 40, 12);
         for seed in 0..count {
             let id = tenant(&world, seed).await;
             let mut bench = OnDatabase(&world.store);
@@ -112,7 +112,7 @@ async fn generated_scim_requests_match_the_model() {
 #[tokio::test(flavor = "multi_thread")]
 async fn generated_step_ups_match_the_model() {
     on_both(async |world: World| {
-        let (count, steps) = sequences(20, 60, 40);
+        let (count, steps) = sequences(10, 60, 40);
         for seed in 0..count {
             let id = tenant(&world, seed).await;
             let work = async move |ctx: &Ctx, tx: &mut Tx| {
@@ -128,7 +128,7 @@ async fn generated_step_ups_match_the_model() {
 #[tokio::test(flavor = "multi_thread")]
 async fn generated_sessions_match_the_model() {
     on_both(async |world: World| {
-        let (count, steps) = sequences(20, 60, 40);
+        let (count, steps) = sequences(10, 60, 40);
         for seed in 0..count {
             let id = tenant(&world, seed).await;
             let work = async move |ctx: &Ctx, tx: &mut Tx| {

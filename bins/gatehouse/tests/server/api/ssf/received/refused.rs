@@ -53,7 +53,9 @@ fn hostile_tokens_have_no_effect() {
         // The key may have been replaced under its ID, so the keys are read again first.
         let forged = site.sign(Signer::Foreign, &header("rsa", "secevent+jwt"), &sound);
         let waits = post(&forged);
-        assert_eq!((waits.status, waits.header("retry-after")), (503, "60"), "{}", waits.text);
+        // A second may pass between the two readings of the clock.
+        let is_a_minute = ["59", "60"].contains(&waits.header("retry-after"));
+        assert!(waits.status == 503 && is_a_minute, "{} {}", waits.status, waits.text);
         server.env.advance(Duration::from_mins(1));
         refused(post(&forged), "invalid_key", "SIGNATURE_INVALID");
         let nobody = json!({ "alg": "none", "typ": "secevent+jwt" });
