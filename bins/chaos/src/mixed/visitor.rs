@@ -11,6 +11,7 @@ use super::{
     Actor, PASSWORD,
     client::{Caller, browser, sessions},
 };
+use crate::clients::Response;
 
 /// Time between two sign-ins: ten in five minutes are allowed.
 const BETWEEN_SIGN_INS: Duration = Duration::from_secs(35);
@@ -58,14 +59,20 @@ impl Visitor {
 
     /// Uses or ends a session.
     fn use_session(&mut self, at: usize, ends: bool, caller: &mut Caller) -> Result<()> {
-        let (email, number) = (&self.email, self.number);
-        let Some(session) = self.sessions.get_mut(at) else { return Ok(()) };
+        let Some(session) = self.sessions.get(at) else { return Ok(()) };
         let (method, path) = if ends { ("POST", "/api/auth/sign-out") } else { ("GET", "/api/me") };
-        let answer = caller.send(&browser(method, path, number, &sessions(&session.cookies), ""));
-        let observed = match answer.as_ref().map(|answer| answer.status) {
-            Some(200) => State::Live,
-            Some(401) => State::Ended,
-            Some(_) => return Err(answer.map_or_else(String::new, |answer| format!("{path}: {answer}"))),
+        let answer = caller.send(&browser(method, path, self.number, &sessions(&session.cookies), ""));
+        self.compare(at, ends, answer)
+    }
+
+    /// Compares the answer to the use or the end of a session with the model.
+    fn compare(&mut self, at: usize, ends: bool, answer: Option<Response>) -> Result<()> {
+        let email = &self.email;
+        let Some(session) = self.sessions.get_mut(at) else { return Ok(()) };
+        let observed = match answer {
+            Some(Response { status: 200, .. }) => State::Live,
+            Some(Response { status: 401, .. }) => State::Ended,
+            Some(other) => return Err(format!("a session of {email}: {other}")),
             None => {
                 if ends {
                     session.possible.insert(State::Ended);
@@ -93,11 +100,9 @@ impl Actor for Visitor {
 
     fn check(&mut self, caller: &mut Caller) -> Result<()> {
         for at in 0..self.sessions.len() {
-            let session = self.sessions.get(at).map(|session| session.cookies.clone()).unwrap_or_default();
-            let request = browser("GET", "/api/me", self.number, &sessions(&session), "");
-            // The first answer tells whether there is one at all.
-            caller.ask(&request)?;
-            self.use_session(at, false, caller)?;
+            let cookies = self.sessions.get(at).map(|session| sessions(&session.cookies)).unwrap_or_default();
+            let answer = caller.ask(&browser("GET", "/api/me", self.number, &cookies, ""))?;
+            self.compare(at, false, Some(answer))?;
         }
         Ok(())
     }

@@ -19,7 +19,7 @@ use std::{
 use kernel::Random;
 use xtask::{
     server::{Server, gatehouse, member, serve},
-    sh::{self, Result},
+    sh::Result,
     system,
     wait::until,
 };
@@ -162,18 +162,14 @@ impl Recorded {
         let database = format!("sqlite:{}", path.display());
         // The server seals entries whose batch was lost.
         let server = Server::start(&mut serve(&self.program, &database, &folder))?;
+        let records = DatabaseRecords::Sqlite(path);
         let unsealed = "SELECT count(*) FROM audit_unsealed";
-        until(Duration::from_secs(30), "entries stay unsealed", || Ok(sqlite(&path, unsealed)? == "0"))?;
+        until(Duration::from_secs(30), "entries stay unsealed", || Ok(records.ask(unsealed)? == "0"))?;
         drop(server);
         gatehouse(&self.program, &database, &["audit", "verify", "--tenant", "chaos"])?;
         let created = self.created.iter().filter(|(_, at)| *at < cut);
         let ids: Vec<_> = created.map(|(id, _)| id.clone()).collect();
-        DatabaseRecords::Sqlite(path).check(&ids)?;
+        records.check(&ids)?;
         Ok(ids.len())
     }
-}
-
-fn sqlite(path: &Path, query: &str) -> Result<String> {
-    let mut sqlite = Command::new("sqlite3");
-    sh::output(sqlite.args(["-cmd", ".timeout 10000"]).arg(path).arg(query))
 }
