@@ -132,4 +132,9 @@ mod tests {
             assert!(text.contains(until) && text.contains("\n\nhttps://gate.example/links#x\n\n"), "{text}");
         }
     }
+
+    #[test]
+    fn times_are_written_to_the_minute() {
+        assert_eq!(minutes("2026-01-02T03:04:05.678Z".parse().unwrap()), "2026-01-02 03:04 UTC");
+    }
 }

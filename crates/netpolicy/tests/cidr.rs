@@ -33,6 +33,8 @@ fn ranges_have_one_canonical_form() {
         ("::ffff:192.0.2.1", "192.0.2.1/32"),
         ("::ffff:0:0/96", "0.0.0.0/0"),
         ("::/95", "::/95"),
+        // The longest text of a range.
+        ("ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255/128", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff/128"),
     ] {
         assert_eq!(text.parse::<Cidr>().unwrap().to_string(), written);
     }

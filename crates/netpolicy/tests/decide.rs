@@ -87,6 +87,33 @@ proptest! {
 }
 
 #[test]
+fn range_inside_another_may_end_with_it() {
+    let ranges =
+        ["10.0.0.0/8", "10.255.255.255/32", "10.0.0.0/32"].map(|range| range.parse::<Cidr>().unwrap());
+    let settings = Settings { mode: Mode::Allowlist, ..Settings::default() };
+    let policy = Policy::of_ranges(settings, ranges);
+    let matched = |address: &str| {
+        let address = address.parse().unwrap();
+        policy.decide(Some(address), Surface::Api, false).rule
+    };
+    assert_eq!(["10.0.0.0", "10.0.0.1", "10.255.255.254"].map(matched), [Some(2), Some(0), Some(0)]);
+    assert_eq!(["10.255.255.255", "11.0.0.0", "9.255.255.255"].map(matched), [Some(1), None, None]);
+}
+
+#[test]
+fn surfaces_and_changes_of_settings_have_names() {
+    assert_eq!(Surface::ALL.map(Surface::as_str), ["SIGN_IN", "DASHBOARD", "API"]);
+    let off = Settings::default();
+    let enforcement = Enforcement { api: false, ..off.enforcement };
+    let on = Settings { mode: Mode::Allowlist, enforcement, ..off };
+    assert_eq!(Surface::ALL.map(|surface| off.looks_at(surface)), [false; 3]);
+    assert_eq!(Surface::ALL.map(|surface| on.looks_at(surface)), [true, true, false]);
+    assert_eq!(on.changed_from(&off), ["mode", "enforcement"]);
+    assert_eq!(Settings { admin_bypass: false, ..on }.changed_from(&on), ["adminBypass"]);
+    assert!(on.changed_from(&on).is_empty());
+}
+
+#[test]
 fn unknown_address_is_blocked_on_protected_surfaces() {
     let everything = ["0.0.0.0/0", "::/0"].map(|range| range.parse::<Cidr>().unwrap());
     let on = Settings { mode: Mode::Allowlist, ..Settings::default() };

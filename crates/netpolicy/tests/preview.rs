@@ -3,7 +3,8 @@
 
 use kernel::{Id, ManualEnv, UserId};
 use netpolicy::{
-    AddressTest, DraftPolicy, Impact, Mode, PreviewError, RecentUse, Rule, Settings, UsedCredential,
+    AddressTest, DraftPolicy, Impact, MAX_RULES, Mode, PreviewError, RecentUse, Rule, Settings,
+    UsedCredential,
 };
 use serde_json::{Value, from_value, json, to_value};
 
@@ -43,6 +44,21 @@ fn malformed_tests_are_refused() {
     assert_eq!(refused(json!({ "ip": "::1", "ips": [] })), either);
     assert_eq!(refused(json!({ "ips": ["::1", "x"] })), "ips: \"x\" is not an IPv4 or IPv6 address");
     assert_eq!(refused(json!({ "ips": vec!["::1"; 1001] })), "ips: 1000 addresses at most");
+}
+
+#[test]
+fn number_of_rules_of_a_draft_is_limited() {
+    let policy = |count: usize| {
+        let rules: Vec<_> =
+            (0..count).map(|number| format!("10.0.{}.{}", number / 256, number % 256)).collect();
+        let draft = json!({
+            "mode": "ALLOWLIST", "adminBypass": false, "rules": rules,
+            "enforcement": { "SIGN_IN": true, "DASHBOARD": true, "API": true },
+        });
+        from_value::<DraftPolicy>(draft).unwrap().policy()
+    };
+    assert!(policy(MAX_RULES).is_ok());
+    assert!(matches!(policy(MAX_RULES + 1), Err(PreviewError::TooManyRules)));
 }
 
 #[test]

@@ -56,9 +56,17 @@ fn x_forwarded_for() {
     assert_eq!(xff("10.0.0.1", "[2001:db8::1]:5555"), "2001:db8::1");
     assert_eq!(xff("2001:db8:f::1", "2001:db8::1"), "2001:db8::1");
     assert_eq!(xff("10.0.0.1", "::ffff:203.0.113.1"), "203.0.113.1");
-    for odd in
-        ["203.0.113.1:x", "203.0.113.1:", "[203.0.113.1]", "[::1", "::1]", "203.0.113.01", "fe80::1%eth0"]
-    {
+    for odd in [
+        "203.0.113.1:x",
+        "203.0.113.1:",
+        "203.0.113.1:+80",
+        "203.0.113.1:65536",
+        "[203.0.113.1]",
+        "[::1",
+        "::1]",
+        "203.0.113.01",
+        "fe80::1%eth0",
+    ] {
         assert_eq!(xff("10.0.0.1", odd), "unknown", "{odd}");
     }
     assert_eq!(client(ProxyHeader::XForwardedFor, "10.0.0.1", &[]), "unknown");
@@ -82,6 +90,10 @@ fn forwarded_header() {
         "203.0.113.1",
         "a quoted string may contain separators"
     );
+    for quoted in [r#"a\"b"#, r"a\\", r#"a\\\"b"#] {
+        let list = format!("for=198.51.100.7, for=203.0.113.1;host=\"{quoted}\"");
+        assert_eq!(forwarded(&list), "203.0.113.1", "{list}");
+    }
     for odd in [
         "for=unknown",
         "for=_hidden",
@@ -89,6 +101,9 @@ fn forwarded_header() {
         "for",
         "for=\"203.0.113.1",
         "for=1.1.1.1;for=2.2.2.2",
+        "=x;for=203.0.113.1",
+        "a@b=x;for=203.0.113.1",
+        "by=;for=203.0.113.1",
         "",
     ] {
         assert_eq!(forwarded(odd), "unknown", "{odd}");

@@ -68,6 +68,32 @@ async fn only_allowed_addresses_reach_the_service() {
     assert_eq!(send(&behind, Some("10.0.0.1"), &["203.0.113.7"]).await.0, 403);
 }
 
+/// A service that is never ready.
+#[derive(Clone)]
+struct Busy;
+
+impl Service<Request<()>> for Busy {
+    type Response = Response<String>;
+    type Error = Infallible;
+    type Future = std::future::Pending<Result<Response<String>, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut std::task::Context<'_>) -> std::task::Poll<Result<(), Infallible>> {
+        std::task::Poll::Pending
+    }
+
+    fn call(&mut self, _: Request<()>) -> Self::Future {
+        std::future::pending()
+    }
+}
+
+#[test]
+fn guarded_service_is_ready_when_the_service_is() {
+    let layer = NetworkPolicyLayer::new(SharedPolicy::from(Policy::allow_only([])), |_: &_| None);
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    assert!(layer.layer(Inside).poll_ready(&mut context).is_ready());
+    assert!(layer.layer(Busy).poll_ready(&mut context).is_pending());
+}
+
 #[test]
 fn allow_only_denies_everybody_else() {
     let policy =
@@ -83,4 +109,5 @@ fn allow_only_denies_everybody_else() {
         assert_eq!(policy.permits(address.parse().unwrap()), expected, "{address}");
     }
     assert!(!Policy::allow_only([]).permits([127, 0, 0, 1].into()));
+    assert!(!policy.settings().admin_bypass, "administrators too");
 }

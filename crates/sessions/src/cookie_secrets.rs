@@ -79,5 +79,8 @@ mod tests {
         ] {
             assert_eq!(problem(weak), Some(because), "{weak}");
         }
+        let of = |count: usize| "abcdefghijklmnopqrstuvwxyz"[..count].repeat(32 / count + 1);
+        assert_eq!(problem(&of(DISTINCT_CHARACTERS)), None);
+        assert_eq!(problem(&of(DISTINCT_CHARACTERS - 1)), Some(WeakSecret::Uniform));
     }
 }

@@ -71,6 +71,10 @@ impl Key {
     /// Encrypts `plain` and returns the compact serialization.
     pub(crate) fn seal(&self, plain: &[u8], iv: [u8; IV]) -> Option<String> {
         let header = format!(r#"{{"alg":"dir","enc":"A256CBC-HS512","kid":"{}"}}"#, self.kid);
+        self.seal_with(&header, plain, iv)
+    }
+
+    fn seal_with(&self, header: &str, plain: &[u8], iv: [u8; IV]) -> Option<String> {
         let header = BASE64URL_NOPAD.encode(header.as_bytes());
         let cipher = cbc::Encryptor::<Aes256>::new_from_slices(self.halves().1, &iv).ok()?;
         let ciphertext = cipher.encrypt_padded_vec::<Pkcs7>(plain);
@@ -121,4 +125,29 @@ pub(crate) fn open<'k>(keys: impl Iterator<Item = &'k Key>, token: &str) -> Opti
     let token = Compact::parse(token)?;
     let mut fitting = keys.filter(|key| token.kid.as_ref().is_none_or(|kid| *kid == key.kid));
     fitting.find_map(|key| key.open(&token))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_direct_encryption_without_extensions_is_opened() {
+        let key = Key::derive("a secret of at least 32 characters", "authjs.session-token").unwrap();
+        let opened = |token: &str| open([&key].into_iter(), token).map(|plain| plain.expose().clone());
+        for (header, is_known) in [
+            (r#"{"alg":"dir","enc":"A256CBC-HS512"}"#, true),
+            (r#"{"alg":"A256KW","enc":"A256CBC-HS512"}"#, false),
+            (r#"{"alg":"dir","enc":"A256GCM"}"#, false),
+            (r#"{"alg":"dir","enc":"A256CBC-HS512","zip":"DEF"}"#, false),
+            (r#"{"alg":"dir","enc":"A256CBC-HS512","crit":["exp"]}"#, false),
+        ] {
+            let token = key.seal_with(header, b"plain", [7; IV]).unwrap();
+            assert_eq!(opened(&token).is_some(), is_known, "{header}");
+        }
+        let token = key.seal(b"plain", [7; IV]).unwrap();
+        assert_eq!(opened(&token).as_deref(), Some(&b"plain"[..]));
+        assert_eq!(opened(&format!("{token}.AAAA")), None, "a sixth part");
+        assert_eq!(opened(&token.replacen("..", ".AAAA.", 1)), None, "an encrypted key");
+    }
 }

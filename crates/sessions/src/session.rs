@@ -234,30 +234,14 @@ impl Session {
 mod tests {
     use super::*;
 
-    #[test]
-    fn grace_expires_and_permits_only_its_acts_once() {
-        let now: Timestamp = "2026-01-01T00:00:00.000Z".parse().unwrap();
-        let mut grace = Grace::new(GraceKind::Recovery, now);
-        assert!(grace.allows(GraceAct::Enrol, now) && grace.allows(GraceAct::Remove, now));
-        assert!(!grace.allows(GraceAct::GenerateCodes, now));
-        grace.spent.push(GraceAct::Remove);
-        assert!(!grace.allows(GraceAct::Remove, now), "once");
-        assert!(!grace.allows(GraceAct::Enrol, now.plus_millis(GRACE_MILLIS)));
-        let first = Grace::new(GraceKind::FirstFactor, now);
-        assert!(first.allows(GraceAct::GenerateCodes, now) && !first.allows(GraceAct::Remove, now));
-    }
-
-    #[test]
-    fn use_without_address_keeps_the_last_known_one() {
-        let now: Timestamp = "2026-01-01T00:00:00.000Z".parse().unwrap();
-        let ip = Some([203, 0, 113, 9].into());
-        let mut session = Session {
+    fn session(now: Timestamp) -> Session {
+        Session {
             id: SessionId::new(&kernel::ManualEnv::at(now)),
             user: UserId::new(&kernel::ManualEnv::at(now)),
             created_at: now,
             signed_in_at: now,
             last_seen_at: now,
-            ip,
+            ip: None,
             device_label: "Firefox".into(),
             location: Some("Zürich, Switzerland".into()),
             standing: Standing::Full,
@@ -267,7 +251,82 @@ mod tests {
             not_after: None,
             revoked_at: None,
             device: None,
-        };
+        }
+    }
+
+    #[test]
+    fn session_ends_by_age_and_by_disuse() {
+        let now: Timestamp = "2026-01-01T00:00:00.000Z".parse().unwrap();
+        let (limits, session) = (Lifetime { idle_minutes: 30, absolute_days: 2 }, session(now));
+        let expected = ["2025-12-31T23:29:00.000Z", "2025-12-30T00:00:00.000Z"].map(|at| at.parse().unwrap());
+        assert_eq!(
+            <[Timestamp; 2]>::from(limits.since(now)),
+            expected,
+            "one minute is the resolution of use"
+        );
+        assert_eq!(session.ends(2).to_string(), "2026-01-03T00:00:00.000Z");
+        for (minutes, is_over) in [(31 * 60_000 - 1, false), (31 * 60_000, true)] {
+            assert_eq!(limits.is_over(&session, now.plus_millis(minutes)), is_over);
+        }
+        let used = Session { last_seen_at: session.ends(2), ..session.clone() };
+        assert!(
+            !limits.is_over(&used, session.ends(2).plus_millis(-1)) && limits.is_over(&used, session.ends(2))
+        );
+    }
+
+    #[test]
+    fn methods_and_acts_are_recorded() {
+        let now: Timestamp = "2026-01-01T00:00:00.000Z".parse().unwrap();
+        let mut session = session(now);
+        assert!(!session.has_second_factor() && !session.has_grace(GraceAct::Enrol, now));
+        session.consume(GraceAct::Enrol);
+        session.proved(Method::Password, now.plus_millis(1));
+        assert_eq!(
+            (&session.methods[..], session.signed_in_at),
+            (&[Method::Password][..], now.plus_millis(1))
+        );
+        assert!(!session.has_second_factor(), "a password");
+        session.proved(Method::Totp, now.plus_millis(2));
+        session.proved(Method::Password, now.plus_millis(3));
+        assert_eq!(session.methods, [Method::Password, Method::Totp], "each once");
+        assert_eq!((session.has_second_factor(), session.signed_in_at), (true, now.plus_millis(3)));
+        for second in [Method::Passkey, Method::RecoveryCode] {
+            session.methods = vec![second];
+            assert!(session.has_second_factor());
+        }
+        session.grace = Some(Grace::new(GraceKind::Recovery, now));
+        assert!(session.has_grace(GraceAct::Enrol, now) && !session.has_grace(GraceAct::GenerateCodes, now));
+        session.consume(GraceAct::Enrol);
+        assert!(!session.has_grace(GraceAct::Enrol, now) && session.has_grace(GraceAct::Remove, now));
+    }
+
+    #[test]
+    fn standings_have_names() {
+        for (standing, name) in [(Standing::Full, "FULL"), (Standing::Owing, "OWING")] {
+            assert_eq!((standing.as_str(), Standing::parse(name)), (name, Some(standing)));
+        }
+        assert_eq!(Standing::parse("full"), None);
+    }
+
+    #[test]
+    fn grace_expires_and_permits_only_its_acts_once() {
+        let now: Timestamp = "2026-01-01T00:00:00.000Z".parse().unwrap();
+        let mut grace = Grace::new(GraceKind::Recovery, now);
+        assert!(grace.allows(GraceAct::Enrol, now) && grace.allows(GraceAct::Remove, now));
+        assert!(!grace.allows(GraceAct::GenerateCodes, now));
+        grace.spent.push(GraceAct::Remove);
+        assert!(!grace.allows(GraceAct::Remove, now), "once");
+        assert!(grace.allows(GraceAct::Enrol, now.plus_millis(15 * 60_000 - 1)));
+        assert!(!grace.allows(GraceAct::Enrol, now.plus_millis(15 * 60_000)));
+        let first = Grace::new(GraceKind::FirstFactor, now);
+        assert!(first.allows(GraceAct::GenerateCodes, now) && !first.allows(GraceAct::Remove, now));
+    }
+
+    #[test]
+    fn use_without_address_keeps_the_last_known_one() {
+        let now: Timestamp = "2026-01-01T00:00:00.000Z".parse().unwrap();
+        let ip = Some([203, 0, 113, 9].into());
+        let mut session = Session { ip, ..session(now) };
         let later = now.plus_millis(1);
         session.record_use(later, None, "Chrome".into(), None);
         assert_eq!((session.last_seen_at, session.ip), (later, ip));

@@ -41,4 +41,7 @@ fn cookie_of_a_clock_that_is_a_minute_ahead_is_accepted() {
         let token = keys.mint(&at(NOW), name, claims(&[("nbf", json!(begins))]), 100).unwrap();
         assert_eq!(read(&token, NOW).is_ok(), is_valid, "begins {} s ahead", begins - NOW);
     }
+    let begun = claims(&[("nbf", json!(NOW))]);
+    let token = keys.mint(&at(NOW + 61), name, begun, 100).unwrap();
+    assert_eq!(read(&token, NOW), Err(NotASession), "begun, but issued 61 s ahead");
 }

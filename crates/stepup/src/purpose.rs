@@ -79,3 +79,16 @@ impl Purpose {
 pub fn find<'p>(purposes: &'p [Purpose], name: &str) -> Option<&'p Purpose> {
     purposes.iter().find(|purpose| purpose.name == name)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn factors_have_names() {
+        for (factor, name) in [(Factor::Webauthn, "WEBAUTHN"), (Factor::Totp, "TOTP")] {
+            assert_eq!((factor.as_str(), Factor::parse(name)), (name, Some(factor)));
+        }
+        assert_eq!(Factor::parse("totp"), None);
+    }
+}

@@ -187,4 +187,35 @@ mod tests {
         let older = token.replacen("stp2.", "stp1.", 1);
         assert_eq!(Claims::read(&keys, &older), Err(Invalid::Malformed));
     }
+
+    #[test]
+    fn tokens_are_at_most_1024_characters_long() {
+        let env = SystemEnv::default();
+        let read = |key: &str, length: usize| {
+            let masters = vec![(key.to_owned(), Secret::new(vec![1; 32]))];
+            let keys = SigningKeys::derive(&MasterKeys::new(masters).unwrap(), "step-up");
+            let claims = Claims {
+                id: GrantId::new(&env),
+                tenant: TenantId::new(&env),
+                user: UserId::new(&env),
+                session: "s".repeat(length),
+                purpose: "PAYROLL_SEAL".to_owned(),
+                ip: std::net::Ipv4Addr::LOCALHOST.into(),
+                factor: Factor::Totp,
+                expires: 60_000,
+            };
+            let token = claims.sign(&keys).unwrap();
+            (token.expose().len(), Claims::read(&keys, token.expose()).map(drop))
+        };
+        // Base64 has no text of some lengths, so the key's id is one or two characters long.
+        let tokens: Vec<_> =
+            ["a", "ab"].iter().flat_map(|key| (400..600).map(|length| read(key, length))).collect();
+        for length in [MAX_LENGTH - 1, MAX_LENGTH, MAX_LENGTH + 1] {
+            assert!(tokens.iter().any(|(of, _)| *of == length), "{length}");
+        }
+        for (length, read) in tokens {
+            let expected = if length <= 1024 { Ok(()) } else { Err(Invalid::Malformed) };
+            assert_eq!(read, expected, "{length}");
+        }
+    }
 }

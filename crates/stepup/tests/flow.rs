@@ -7,8 +7,8 @@ use async_trait::async_trait;
 use kernel::{Actor, Ctx, MasterKeys, Secret, SigningKeys, SystemEnv, TenantId, UserId};
 use serde_json::{Value, json};
 use stepup::{
-    Answer, Attempt, Caller, Ceremonies, Ceremony, Error, Factor, Invalid, IssuedToken, MemoryStore, Proof,
-    Purpose, StepUpStore, Verified,
+    Answer, Attempt, Caller, Ceremonies, Ceremony, Codes, Error, Factor, Invalid, IssuedToken, MemoryStore,
+    Proof, Purpose, StepUpStore, Verified,
 };
 
 const PAYROLL_SEAL: Purpose = Purpose::new("PAYROLL_SEAL", "Seal a payroll.");
@@ -215,6 +215,31 @@ async fn weaker_factors_are_refused() {
 }
 
 #[tokio::test]
+async fn factor_removed_or_refused_after_the_challenge_is_not_accepted() {
+    let mut world = world(&[Factor::Totp]);
+    let ada = world.ada.clone();
+    let begun = world.begin(&PAYROLL_SEAL).await.unwrap();
+    let right = code(&begun, "right");
+    let not_permitted = |answered: Result<Verified, Error>| matches!(answered, Err(Error::FactorNotPermitted(Factor::Totp, purpose)) if purpose == "PAYROLL_SEAL");
+    // The purpose requires a passkey now.
+    let stronger = [Purpose::phishing_resistant("PAYROLL_SEAL", "Seal a payroll.")];
+    let answered = stepup::verify(&world.ctx, &mut world.ask, &world.keys, &stronger, &ada, &right).await;
+    assert!(not_permitted(answered));
+    // The user has removed the factor.
+    world.ask.factors = Vec::new();
+    assert!(not_permitted(world.answer(&ada, &right).await));
+    world.ask.factors = vec![Factor::Totp];
+    assert!(matches!(world.answer(&ada, &right).await, Ok(Verified::Right(_))));
+}
+
+#[tokio::test]
+async fn service_without_passkeys_starts_no_assertion() {
+    let world = world(&[]);
+    let begun = Codes::new(|_, _, _| true).begin(&world.ctx, &world.ada.user).await;
+    assert!(matches!(begun, Err(Error::Ceremony(_))));
+}
+
+#[tokio::test]
 async fn challenge_is_bound_to_its_session_and_answered_once() {
     let mut world = world(&[Factor::Totp]);
     let ada = world.ada.clone();
@@ -282,6 +307,13 @@ async fn memory_store_passes_the_suite_and_purges_expired_rows() {
     world.ask.store.purge_expired(granted.grant.expires_at);
     let proof = world.check(&PAYROLL_SEAL, &world.ada.clone(), granted.token.expose()).unwrap();
     assert_eq!(world.consume(&proof).await, Err(Invalid::Revoked));
+    // A challenge is deleted when it can no longer be answered.
+    let begun = world.begin(&PAYROLL_SEAL).await.unwrap();
+    let end = world.ctx.now.plus_millis(5 * 60_000);
+    for (now, is_kept) in [(end.plus_millis(-1), true), (end, false)] {
+        world.ask.store.purge_expired(now);
+        assert_eq!(world.ask.store.challenge(&begun.id).await.unwrap().is_some(), is_kept);
+    }
 }
 
 #[tokio::test]

@@ -116,6 +116,18 @@ fn preferred_name_decides_and_older_secrets_still_decrypt() {
     assert_eq!(keys.read(&env(), CookieName::Plain, &[("authjs.session-token", &newer)]), Err(NotASession));
 }
 
+#[test]
+fn tokens_have_a_random_uuid() {
+    let (keys, token) = usual();
+    let read = keys.open(&env(), CookieName::Plain, &token).unwrap();
+    let id = read.members()["jti"].as_str().unwrap();
+    let parts: Vec<_> = id.split('-').collect();
+    assert_eq!(parts.iter().map(|part| part.len()).collect::<Vec<_>>(), [8, 4, 4, 4, 12], "{id}");
+    // RFC 9562: the version is 4 and the variant 10 in binary, all other bits are random.
+    assert_eq!(uuid([0; 16]), "00000000-0000-4000-8000-000000000000");
+    assert_eq!(uuid([255; 16]), "ffffffff-ffff-4fff-bfff-ffffffffffff");
+}
+
 proptest! {
     #[test]
     fn no_other_text_opens(text in "[A-Za-z0-9_.-]{0,400}") {

@@ -110,6 +110,27 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn proofs_are_at_most_4096_characters_long() {
+        let proof = |algorithm: &str, length: usize| {
+            let text = |value: &Value| BASE64URL_NOPAD.encode(value.to_string().as_bytes());
+            let header = json!({ "typ": TYPE, "alg": algorithm });
+            let payload = json!({ "jti": "x".repeat(length) });
+            format!("{}.{}.{}", text(&header), text(&payload), BASE64URL_NOPAD.encode(&[1; 64]))
+        };
+        // Base64 has no text of some lengths, so the header has one of two lengths.
+        let proofs: Vec<_> = ["ES256", "ES2567"]
+            .into_iter()
+            .flat_map(|algorithm| (2900..3000).map(move |length| proof(algorithm, length)))
+            .collect();
+        for length in [4096, 4097] {
+            assert!(proofs.iter().any(|proof| proof.len() == length), "{length}");
+        }
+        for proof in proofs {
+            assert_eq!(Proof::parse(&proof).is_some(), proof.len() <= 4096, "{}", proof.len());
+        }
+    }
+
+    #[test]
     fn proofs_with_rsa_keys_are_verified() {
         let proof = Proof::parse(RSA).unwrap();
         let key = proof.key.clone().unwrap();

@@ -249,6 +249,12 @@ mod tests {
         }
     }
 
+    #[test]
+    fn refusals_have_names() {
+        let all = [Refused::NoCookie, Refused::Expired, Refused::WrongCookie, Refused::WrongKey];
+        assert_eq!(all.map(Refused::as_str), ["NO_COOKIE", "EXPIRED", "WRONG_COOKIE", "WRONG_KEY"]);
+    }
+
     #[tokio::test]
     async fn only_a_new_complete_session_is_bound_and_only_once() {
         let mut world = World::new();
@@ -289,6 +295,10 @@ mod tests {
             matches!(world.refresh(&key, REFRESH, later).await, Err(RefreshError::UsedChallenge)),
             "once"
         );
+        // Five minutes are the difference that clocks may have.
+        let tolerated = world.env.now().plus_millis(SKEW_MILLIS);
+        assert!(world.refresh(&key, REFRESH, tolerated).await.is_ok());
+        assert!(matches!(world.refresh(&key, REFRESH, tolerated).await, Err(RefreshError::UsedChallenge)));
         // The clock of the server that accepted the last challenge was an hour ahead.
         let ahead = later.plus_millis(3_600_000);
         assert!(world.refresh(&key, REFRESH, ahead).await.is_ok());

@@ -144,3 +144,53 @@ impl BoundCookie {
         now < self.until && self.until <= latest
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use kernel::ManualEnv;
+
+    use super::*;
+
+    fn bound(now: Timestamp) -> SessionIdentifier {
+        SessionIdentifier { tenant: TenantId::new(&ManualEnv::at(now)), thumbprint: [7; 32] }
+    }
+
+    #[test]
+    fn challenges_are_valid_for_minutes_and_with_differing_clocks() {
+        let now: Timestamp = "2026-01-01T00:00:00.000Z".parse().unwrap();
+        let bind =
+            ChallengeUse::Bind { tenant: bound(now).tenant, session: SessionId::new(&ManualEnv::at(now)) };
+        for (purpose, minutes) in [(bind, 2), (ChallengeUse::Refresh { session: bound(now) }, 15)] {
+            let challenge = Challenge { purpose, issued_at: now };
+            let end = minutes * 60_000;
+            // Five minutes are the difference that clocks may have.
+            for (millis, is_valid) in
+                [(0, true), (end - 1, true), (end, false), (-300_000, true), (-300_001, false)]
+            {
+                assert_eq!(challenge.is_valid(now.plus_millis(millis)), is_valid, "{challenge:?}, {millis}");
+            }
+        }
+    }
+
+    #[test]
+    fn cookies_are_valid_for_ten_minutes_and_kept_for_less() {
+        let now: Timestamp = "2026-01-01T00:00:00.000Z".parse().unwrap();
+        let cookie = BoundCookie::new(&bound(now), now);
+        assert_eq!(cookie.until, now.plus_millis(600_000));
+        assert_eq!(COOKIE_MAX_AGE, 570, "seconds");
+        for (millis, is_valid) in [(599_999, true), (600_000, false), (-300_000, true), (-300_001, false)] {
+            assert_eq!(cookie.is_valid(now.plus_millis(millis)), is_valid, "{millis}");
+        }
+    }
+
+    #[test]
+    fn identifiers_are_text() {
+        let bound = bound("2026-01-01T00:00:00.000Z".parse().unwrap());
+        let text = serde_json::to_string(&bound).unwrap();
+        assert_eq!(text, format!("\"{}.{}\"", bound.tenant, BASE64URL_NOPAD.encode(&[7; 32])));
+        assert_eq!(serde_json::from_str::<SessionIdentifier>(&text).unwrap(), bound);
+        for wrong in ["\"\"", "\"x.AA\"", "\"AAAA\""] {
+            assert!(serde_json::from_str::<SessionIdentifier>(wrong).is_err(), "{wrong}");
+        }
+    }
+}
