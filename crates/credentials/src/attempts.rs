@@ -220,6 +220,59 @@ mod tests {
         );
     }
 
+    /// Returns the maximum and the window in seconds of each limit.
+    fn sizes(limits: &[Limit]) -> Vec<(usize, i64)> {
+        limits.iter().map(|limit| (limit.most, limit.window / 1000)).collect()
+    }
+
+    #[test]
+    fn limits_are_those_of_the_reference() {
+        let env = kernel::ManualEnv::at(at(0));
+        let (tenant, user) = (TenantId::new(&env), UserId::new(&env));
+        let all = [
+            (password("ada", "o"), vec![(10, 300), (100, 300)]),
+            (password_by_strangers("ada"), vec![(50, 3600)]),
+            (totp(&tenant, &user, "o"), vec![(10, 300), (10, 300)]),
+            (step_up("ses_1"), vec![(10, 300)]),
+            (recovery_code(&tenant, &user, "o"), vec![(5, 300), (10, 300)]),
+            (other("link", "o"), vec![(100, 300)]),
+            (forgotten_password("ada", "o"), vec![(20, 300), (5, 3600)]),
+            (federated("o"), vec![(1000, 300)]),
+            (webhook_test(&tenant), vec![(10, 60)]),
+            (look_up(&tenant), vec![(20, 60)]),
+        ];
+        for (limits, expected) in &all {
+            assert_eq!(sizes(limits), *expected);
+        }
+        // Only the codes of an account are counted together.
+        let mut keys: Vec<_> =
+            all.iter().flat_map(|(limits, _)| limits).map(|limit| *limit.key.as_bytes()).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        assert_eq!(keys.len(), 13);
+        assert_eq!(totp(&tenant, &user, "o")[1].key, recovery_code(&tenant, &user, "p")[1].key);
+    }
+
+    #[tokio::test]
+    async fn refused_attempt_waits_until_enough_have_left_the_window() {
+        let mut store = MemoryAttempts::default();
+        // Counted under a higher limit: three attempts, of which one is allowed now.
+        let limit = |most| vec![Limit { most, ..step_up("ses_1")[0] }];
+        for i in 0..3 {
+            assert_eq!(take(&mut store, limit(3), at(i * 10_000)).await.unwrap(), AttemptOutcome::Yes);
+        }
+        let refused = take(&mut store, limit(1), at(20_000)).await.unwrap();
+        assert_eq!(refused, AttemptOutcome::No { retry_after: 300 }, "all three have to leave");
+        let refused = take(&mut store, limit(2), at(20_000)).await.unwrap();
+        assert_eq!(refused, AttemptOutcome::No { retry_after: 290 }, "two have to leave");
+        // Counted in a longer window: the shorter one forgets earlier.
+        let of = |window| vec![Limit { most: 1, window, ..step_up("ses_2")[0] }];
+        assert_eq!(take(&mut store, of(10 * MINUTE), at(0)).await.unwrap(), AttemptOutcome::Yes);
+        let refused = take(&mut store, of(5 * MINUTE), at(5 * MINUTE - 1)).await.unwrap();
+        assert_eq!(refused, AttemptOutcome::No { retry_after: 1 });
+        assert_eq!(take(&mut store, of(5 * MINUTE), at(5 * MINUTE)).await.unwrap(), AttemptOutcome::Yes);
+    }
+
     #[test]
     fn ipv6_addresses_of_one_64_count_as_one_origin() {
         let of = |text: &str| origin(Some(text.parse().unwrap()));

@@ -127,6 +127,12 @@ mod tests {
 
     use super::*;
 
+    #[test]
+    fn factors_have_names() {
+        let names = [FactorKind::Totp, FactorKind::Webauthn].map(default_name);
+        assert_eq!(names, ["Authenticator app", "Passkey"]);
+    }
+
     fn totp(verified: bool) -> Factor {
         let env = ManualEnv::at("2026-01-01T00:00:00.000Z".parse().unwrap());
         Factor {

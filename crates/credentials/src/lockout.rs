@@ -122,4 +122,35 @@ mod tests {
         policy.mfa.trust_sso_mfa = true;
         assert!(policy.admits(&sso, NONE));
     }
+
+    #[test]
+    fn explanation_names_what_prevents_signing_in() {
+        let begins = |policy: &SignInPolicy, passkeys, text: &str| {
+            let explanation = policy.what_is_missing(passkeys);
+            assert!(explanation.starts_with(text), "{explanation}");
+        };
+        let mut mfa = SignInPolicy::default().mfa;
+        (mfa.required, mfa.accepted_factors) = (true, vec![FactorKind::Webauthn]);
+        let passkeys_only = SignInPolicy { mfa, ..SignInPolicy::default() };
+        begins(
+            &passkeys_only,
+            NONE,
+            "the policy accepts only passkeys, which do not work under this base_url",
+        );
+        begins(&passkeys_only, NAMED, "only passkeys are accepted, the attestation policy limits the models");
+        begins(&passkeys_only, OPEN, "no active administrator has a password or a passkey, and no SSO");
+        for passkeys in [OPEN, NONE, NAMED] {
+            begins(&policy(SignInMode::SsoRequired), passkeys, "no SSO connection has both");
+            begins(
+                &policy(SignInMode::CredentialsOnly),
+                passkeys,
+                "no active administrator has a password or a passkey: have",
+            );
+            begins(
+                &policy(SignInMode::SsoAllowed),
+                passkeys,
+                "no active administrator has a password or a passkey, and",
+            );
+        }
+    }
 }
