@@ -173,6 +173,20 @@ async fn last_active_administrator_stays() {
         delete_person(&world.ctx, &mut world.store, &person).await.unwrap();
         assert!(matches!(find_person(&mut world.store, &person.id).await, Err(Error::NotFound)));
     }
+    // So may they where nobody is an active administrator.
+    let mut empty = World { store: MemoryPeople::default(), ..World::new().await };
+    let erin = empty.add("erin@example.com", Role::Member).await;
+    let erin = empty.change(&erin, member.clone()).await.unwrap();
+    let mut erin = empty.change(&erin, disabled.clone()).await.unwrap();
+    for role in [Role::Admin, Role::Member] {
+        let changes = AccountChanges { role: Some(role), ..Default::default() };
+        erin = empty.change(&erin, changes).await.unwrap();
+    }
+    let admin = AccountChanges { role: Some(Role::Admin), ..Default::default() };
+    let erin = empty.change(&erin, admin).await.unwrap();
+    delete_person(&empty.ctx, &mut empty.store, &erin).await.unwrap();
+    let frank = empty.add("frank@example.com", Role::Member).await;
+    delete_person(&empty.ctx, &mut empty.store, &frank).await.unwrap();
     // With another administrator, each may go.
     let dora = world.add("dora@example.com", Role::Admin).await;
     assert_eq!(world.change(&ada, member).await.unwrap().role, Role::Member);

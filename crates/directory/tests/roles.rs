@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use directory::{
     CLAIMED_GROUP_MAX, ConnectionAccountStore, ConnectionAccounts, Error, HeldRoles, MemoryPeople, NewPerson,
-    NewTenant, PeopleQuery, PeopleStore, Permission, Permissions, Role, RoleFields, RoleStore, RuleSource,
-    Tenant, TenantStore, Tier, UserCreation, change_role, create_person, create_role, create_rule,
-    create_tenant, rename_tenant,
+    NewTenant, OwnRole, PeopleQuery, PeopleStore, Permission, Permissions, Role, RoleFields, RoleId,
+    RoleStore, RuleSource, StoreResult, Tenant, TenantStore, Tier, Timestamp, UserCreation, async_trait,
+    change_role, create_person, create_role, create_rule, create_tenant, rename_tenant,
 };
 use kernel::{Actor, Ctx, Env, GroupId, ManualEnv, TenantId};
 
@@ -57,6 +57,60 @@ async fn role_has_exactly_the_fields_of_the_last_change() {
     let refused = change_role(&ctx, &mut store, &by, &role.id, taken).await;
     assert!(matches!(refused, Err(Error::RoleNameTaken(name)) if name == "other"));
     assert_eq!(store.role(&role.id).await.unwrap().unwrap().name, "Auditing");
+}
+
+/// Stores roles, and counts how often step-up tokens are revoked.
+#[derive(Default)]
+struct Revoking {
+    store: MemoryPeople,
+    revoked: usize,
+}
+
+#[async_trait]
+impl RoleStore for Revoking {
+    async fn roles(&mut self) -> StoreResult<Vec<OwnRole>> {
+        self.store.roles().await
+    }
+
+    async fn role(&mut self, id: &RoleId) -> StoreResult<Option<OwnRole>> {
+        self.store.role(id).await
+    }
+
+    async fn insert_role(&mut self, role: &OwnRole) -> StoreResult<bool> {
+        self.store.insert_role(role).await
+    }
+
+    async fn update_role(&mut self, role: &OwnRole) -> StoreResult<bool> {
+        self.store.update_role(role).await
+    }
+
+    async fn delete_role(&mut self, id: &RoleId) -> StoreResult<()> {
+        self.store.delete_role(id).await
+    }
+
+    async fn is_role_used(&mut self, id: &RoleId) -> StoreResult<bool> {
+        self.store.is_role_used(id).await
+    }
+
+    async fn revoke_grants_of_role(&mut self, _: &RoleId, _: Timestamp) -> StoreResult<()> {
+        self.revoked += 1;
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn other_permissions_of_a_role_revoke_step_up_tokens() {
+    let (ctx, mut store, by) = (ctx(), Revoking::default(), admin());
+    let role = fields("Reviewer", None, Permission::ReadAudit);
+    let id = create_role(&ctx, &mut store, &by, role).await.unwrap().id;
+    for (changed, revoked) in [
+        (fields("Auditing", None, Permission::ReadAudit), 0),
+        (fields("Auditing", None, Permission::ManageWebhooks), 1),
+        (fields("Auditing", None, Permission::ManageWebhooks), 1),
+    ] {
+        change_role(&ctx, &mut store, &by, &id, changed).await.unwrap();
+        assert_eq!(store.revoked, revoked);
+    }
 }
 
 #[tokio::test]
