@@ -162,22 +162,26 @@ mod tests {
 
     use super::*;
 
+    fn claims(session: &str) -> Claims {
+        let env = SystemEnv::default();
+        Claims {
+            id: GrantId::new(&env),
+            tenant: TenantId::new(&env),
+            user: UserId::new(&env),
+            session: session.to_owned(),
+            purpose: "PAYROLL_SEAL".to_owned(),
+            ip: std::net::Ipv4Addr::LOCALHOST.into(),
+            factor: Factor::Totp,
+            expires: 60_000,
+        }
+    }
+
     #[test]
     fn signature_covers_version_and_key_id() {
         // Both keys have the same bytes, so only the id distinguishes the two tokens.
         let masters = ["a", "b"].map(|id| (id.to_owned(), Secret::new(vec![1; 32])));
         let keys = SigningKeys::derive(&MasterKeys::new(masters.into()).unwrap(), "step-up");
-        let env = SystemEnv::default();
-        let claims = Claims {
-            id: GrantId::new(&env),
-            tenant: TenantId::new(&env),
-            user: UserId::new(&env),
-            session: "ses_1".to_owned(),
-            purpose: "PAYROLL_SEAL".to_owned(),
-            ip: std::net::Ipv4Addr::LOCALHOST.into(),
-            factor: Factor::Totp,
-            expires: 60_000,
-        };
+        let claims = claims("ses_1");
         let token = claims.sign(&keys).unwrap();
         let token = token.expose();
         assert_eq!(Claims::read(&keys, token), Ok(claims));
@@ -190,20 +194,10 @@ mod tests {
 
     #[test]
     fn tokens_are_at_most_1024_characters_long() {
-        let env = SystemEnv::default();
         let read = |key: &str, length: usize| {
             let masters = vec![(key.to_owned(), Secret::new(vec![1; 32]))];
             let keys = SigningKeys::derive(&MasterKeys::new(masters).unwrap(), "step-up");
-            let claims = Claims {
-                id: GrantId::new(&env),
-                tenant: TenantId::new(&env),
-                user: UserId::new(&env),
-                session: "s".repeat(length),
-                purpose: "PAYROLL_SEAL".to_owned(),
-                ip: std::net::Ipv4Addr::LOCALHOST.into(),
-                factor: Factor::Totp,
-                expires: 60_000,
-            };
+            let claims = claims(&"s".repeat(length));
             let token = claims.sign(&keys).unwrap();
             (token.expose().len(), Claims::read(&keys, token.expose()).map(drop))
         };
