@@ -45,20 +45,27 @@ pub struct VerifiedExport {
     pub findings: Vec<Finding>,
 }
 
+// A member that the proof does not cover must not pass as proved, so every other member makes a line unreadable.
+
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Head {
     checkpoint: String,
 }
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct LineActor {
     id: String,
     #[serde(rename = "type")]
     kind: String,
+    /// The name at the time of the export. The proof does not cover it.
+    #[serde(rename = "name")]
+    _name: Option<String>,
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct LineProof {
     sequence: u64,
     path: Vec<String>,
@@ -67,7 +74,7 @@ struct LineProof {
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ExportedEntry {
     id: String,
     timestamp: String,
@@ -124,8 +131,9 @@ pub fn exported_tenant(mut export: impl BufRead) -> io::Result<Option<String>> {
     Ok(checkpoint.and_then(|checkpoint| checkpoint.tenant().map(str::to_owned)))
 }
 
-/// Verifies an export with proofs: the signature of its checkpoint, and the proof of each entry. An unreadable line
-/// is a finding, and the following lines are still verified.
+/// Verifies an export with proofs: the signature of its checkpoint, and the proof of each entry. An unreadable line,
+/// also one with an unknown member, is a finding, and the following lines are still verified. Only the name of the
+/// actor (`actor.name`) is not covered by the proof.
 ///
 /// Exported entries have no MAC. The proof shows that the entry is in the signed log, and sealing has verified its
 /// MAC.
