@@ -26,6 +26,8 @@ pub(crate) struct Response {
     pub(crate) body: String,
     /// The cookies that it sets, as a browser sends them.
     pub(crate) cookies: String,
+    /// `Location`, empty if there is none.
+    pub(crate) location: String,
     is_kept: bool,
 }
 
@@ -80,7 +82,8 @@ impl Client {
         stream.read_line(&mut line)?;
         let status = line.split(' ').nth(1).and_then(|word| word.parse().ok());
         let status = status.ok_or(ErrorKind::UnexpectedEof)?;
-        let (mut length, mut is_kept, mut cookies) = (0, true, Vec::new());
+        let (mut length, mut is_kept) = (0, true);
+        let (mut cookies, mut location) = (Vec::new(), String::new());
         loop {
             line.clear();
             if stream.read_line(&mut line)? == 0 {
@@ -94,15 +97,19 @@ impl Client {
                 length = value.parse().unwrap_or(0);
             }
             is_kept &= header != "connection: close";
+            let value = line.trim_end().split_once(": ").map(|(_, value)| value);
+            if header.starts_with("location: ") {
+                value.unwrap_or_default().clone_into(&mut location);
+            }
             if header.starts_with("set-cookie: ") {
-                let cookie = line.split_once(": ").and_then(|(_, cookie)| cookie.split(';').next());
+                let cookie = value.and_then(|cookie| cookie.split(';').next());
                 cookies.extend(cookie.filter(|cookie| !cookie.ends_with('=')).map(str::to_owned));
             }
         }
         let mut body = vec![0; length];
         stream.read_exact(&mut body)?;
         let body = String::from_utf8_lossy(&body).into_owned();
-        Ok(Response { status, body, cookies: cookies.join("; "), is_kept })
+        Ok(Response { status, body, cookies: cookies.join("; "), location, is_kept })
     }
 }
 

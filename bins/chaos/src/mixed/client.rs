@@ -80,16 +80,27 @@ impl<'c> Caller<'c> {
     }
 }
 
-/// Builds a request of a browser with these cookies, from an address of its own behind a trusted proxy.
+/// Builds a request of a browser that sends JSON.
 pub(super) fn browser(method: &str, path: &str, from: usize, more: &str, body: &str) -> String {
+    request(method, path, from, &format!("Content-Type: application/json\r\n{more}"), body)
+}
+
+/// Builds a request of a browser that sends a form.
+pub(super) fn form(path: &str, from: usize, more: &str, body: &str) -> String {
+    let more = format!("Content-Type: application/x-www-form-urlencoded\r\n{more}");
+    request("POST", path, from, &more, body)
+}
+
+/// Builds a request with these headers, from an address of its own behind a trusted proxy.
+pub(super) fn request(method: &str, path: &str, from: usize, headers: &str, body: &str) -> String {
     format!(
-        "{method} {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nX-Forwarded-For: 10.9.0.{from}\r\n\
-         {more}Content-Length: {}\r\n\r\n{body}",
+        "{method} {path} HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 10.9.0.{from}\r\n{headers}Content-Length: {}\r\n\r\n\
+         {body}",
         body.len()
     )
 }
 
-/// Returns the header with a session's cookies.
-pub(super) fn sessions(cookies: &str) -> String {
+/// Returns the header with these cookies.
+pub(super) fn cookies(cookies: &str) -> String {
     format!("Cookie: {cookies}\r\n")
 }

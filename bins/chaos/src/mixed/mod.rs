@@ -1,5 +1,6 @@
-//! `cargo xtask chaos mixed`: everything at once. Directories, sign-ins, step-ups, exports and webhooks use two servers and a
-//! worker, while servers, PostgreSQL, the network, the receiver and the clocks fail.
+//! `cargo xtask chaos mixed`: everything at once. Directories, sign-ins with passwords, SAML and OpenID Connect, step-ups,
+//! shared signals, exports and webhooks use two servers and a worker, while servers, PostgreSQL, the network, the receiver
+//! and the clocks fail.
 //!
 //! Each client keeps a model of what must be true. After each round the faults end, and all models are compared with what
 //! the servers say.
@@ -9,22 +10,30 @@ mod clock;
 mod directory;
 mod export;
 mod fault;
+mod session;
+mod single_sign_on;
 mod sink;
 mod step_up;
+mod transmitter;
 mod visitor;
 
 use std::{
     path::{Path, PathBuf},
-    sync::atomic::{AtomicBool, Ordering},
+    process::Command,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     thread,
     time::{Duration, Instant},
 };
 
 use kernel::Random;
+use test_providers::{CLIENT, Idp, OpenIdProvider};
 use xtask::{
     cluster::{Cluster, Durability},
-    server::{CHEAP, Server, gatehouse, lasting_address, member, person, serve},
-    sh::Result,
+    server::{CHEAP, MASTER_KEY, Server, gatehouse, lasting_address, member, person, serve},
+    sh::{self, Result},
     system,
     wait::until,
 };
@@ -35,8 +44,10 @@ use self::{
     directory::Directory,
     export::Exporter,
     fault::Fault,
+    single_sign_on::{Connection, Seen, SingleSignOn},
     sink::Sink,
     step_up::StepUpUser,
+    transmitter::Transmitter,
     visitor::Visitor,
 };
 use crate::{proxy::Proxy, records::DatabaseRecords};
@@ -55,6 +66,9 @@ const VERIFIED_EVERY: usize = 10;
 const DIRECTORIES: usize = 3;
 const VISITORS: usize = 8;
 const STEP_UPS: usize = 8;
+/// Users of each SSO connection.
+const SINGLE_SIGN_ONS: usize = 4;
+const ADMIN: &str = "admin@example.com";
 
 /// A client with a model of what must be true.
 trait Actor: Send {
@@ -80,8 +94,19 @@ pub(crate) fn run(program: PathBuf, rounds: usize, seed: u64) -> Result<()> {
         format!("mixed, seed {seed}: {problem}; the servers' log is in {}", folder.display())
     })?;
     println!("mixed: seed {seed}, {:.1} minutes", start.elapsed().as_secs_f64() / 60.0);
-    let _removed = std::fs::remove_dir_all(&folder);
+    let _removed = (std::fs::remove_dir_all(&folder), std::fs::remove_file(OpenIdProvider::trusted().1));
     Ok(())
+}
+
+/// Lets a command send requests to this machine.
+fn local_peers(command: &mut Command) -> &mut Command {
+    command.env("GATEHOUSE_WEBHOOKS_ALLOW_CIDRS", "127.0.0.0/8");
+    command.env("GATEHOUSE_WEBHOOKS_CA_FILE", OpenIdProvider::trusted().1)
+}
+
+/// Returns the addresses of users of a kind.
+fn emails(kind: &str, count: usize) -> Vec<String> {
+    (0..count).map(|number| format!("{kind}-{number}@{kind}.example")).collect()
 }
 
 /// Two servers with the role `api`, one with the role `worker`, and what they use. Fields are dropped in order.
@@ -94,6 +119,7 @@ struct Setup {
     cluster: Cluster,
     sink: Sink,
     actors: Vec<Box<dyn Actor>>,
+    signed_on: Arc<Seen>,
     program: PathBuf,
     folder: PathBuf,
 }
@@ -106,14 +132,11 @@ impl Setup {
         gatehouse(&program, &url, &["tenant", "create", "--slug", "chaos", "--name", "Chaos"])?;
         let minted = gatehouse(&program, &url, &["token", "scim", "--tenant", "chaos", "--name", "chaos"])?;
         let token = member(&minted, "token")?;
-        let emails = |kind: &str, count| {
-            (0..count).map(|number| format!("{kind}-{number}@example.com")).collect::<Vec<_>>()
-        };
         let (visitors, steppers) = (emails("visitor", VISITORS), emails("stepper", STEP_UPS));
-        for email in visitors.iter().chain(&steppers).chain([&"admin@example.com".to_owned()]) {
+        for email in visitors.iter().chain(&steppers).map(String::as_str).chain([ADMIN]) {
             person(&program, &url, CHEAP, "chaos", email, PASSWORD)?;
         }
-        let of = ["--tenant", "chaos", "--email", "admin@example.com"];
+        let of = ["--tenant", "chaos", "--email", ADMIN];
         gatehouse(&program, &url, &[&["user", "role"][..], &of, &["--role", "ADMIN"]].concat())?;
         let mint = ["token", "pat", "--name", "chaos", "--scopes", "admin:tenant"];
         let pat = member(&gatehouse(&program, &url, &[&mint[..], &of].concat())?, "token")?;
@@ -122,9 +145,20 @@ impl Setup {
         let clocks = [Clock::new(folder, 0)?, Clock::new(folder, 1)?];
         let proxy = Proxy::start(cluster.port())?;
         let (servers, worker, actors) = (vec![None, None], None, Vec::new());
-        let (sink, folder) = (Sink::start()?, folder.to_owned());
-        let mut setup =
-            Self { servers, worker, addresses, clocks, proxy, cluster, sink, actors, program, folder };
+        let (sink, signed_on, folder) = (Sink::start()?, Arc::default(), folder.to_owned());
+        let mut setup = Self {
+            servers,
+            worker,
+            addresses,
+            clocks,
+            proxy,
+            cluster,
+            sink,
+            actors,
+            signed_on,
+            program,
+            folder,
+        };
         for number in 0..2 {
             setup.start_server(number)?;
         }
@@ -141,9 +175,44 @@ impl Setup {
         for (number, email) in steppers.iter().enumerate() {
             setup.actors.push(Box::new(StepUpUser::enrol(&mut caller, email, number)?));
         }
+        setup.add_single_sign_on(&mut caller)?;
         let keys = gatehouse(&setup.program, &setup.cluster.url(), &["audit", "key", "--tenant", "chaos"])?;
         setup.actors.push(Box::new(Exporter::new(&setup.program, &setup.folder, &pat, &keys)?));
         Ok(setup)
+    }
+
+    /// Adds two SSO connections with their users. The OpenID provider is also a transmitter.
+    fn add_single_sign_on(&mut self, caller: &mut Caller) -> Result<()> {
+        let (idp, provider) = (Arc::new(Idp::new("idp.example")), OpenIdProvider::start());
+        let metadata = self.folder.join("metadata.xml");
+        std::fs::write(&metadata, idp.metadata()).map_err(|error| error.to_string())?;
+        let metadata = metadata.display().to_string();
+        let saml = ["saml", "add", "--metadata", &metadata, "--email-domains", "saml.example"];
+        let oidc = ["oidc", "add", "--issuer", &provider.issuer, "--client-id", CLIENT];
+        let oidc =
+            [&oidc[..], &["--auth-method", "private_key_jwt", "--email-domains", "oidc.example"]].concat();
+        let add = |words: &[&str], name| {
+            let mut command = Command::new(&self.program);
+            command.args(words).args(["--tenant", "chaos", "--name", name, "--json"]);
+            command.env("GATEHOUSE_DATABASE_URL", self.cluster.url()).env("GATEHOUSE_MASTER_KEY", MASTER_KEY);
+            member(&sh::output(local_peers(&mut command))?, "id")
+        };
+        let (saml, oidc) = (add(&saml, "SAML")?, add(&oidc, "OpenID Connect")?);
+        let mut admin = StepUpUser::enrol(caller, ADMIN, STEP_UPS)?;
+        let transmitter = Arc::new(Transmitter::add(&provider, &oidc, &mut admin, caller)?);
+        let connections = [
+            ("saml", Connection::Saml(saml, idp)),
+            ("oidc", Connection::OpenIdConnect(oidc, Box::new(provider), transmitter)),
+        ];
+        for (kind, connection) in connections {
+            for email in emails(kind, SINGLE_SIGN_ONS) {
+                person(&self.program, &self.cluster.url(), CHEAP, "chaos", &email, PASSWORD)?;
+                let number = self.actors.len();
+                let (connection, seen) = (connection.clone(), Arc::clone(&self.signed_on));
+                self.actors.push(Box::new(SingleSignOn::new(connection, &email, number, seen)));
+            }
+        }
+        Ok(())
     }
 
     /// Returns the URL of the database behind the proxy.
@@ -152,13 +221,12 @@ impl Setup {
         self.cluster.url().replace(&format!(":{direct}"), &format!(":{proxied}"))
     }
 
-    fn server(&self, role: &str) -> Result<std::process::Command> {
+    fn server(&self, role: &str) -> Result<Command> {
         let log = std::fs::File::options().create(true).append(true).open(self.folder.join("log"));
         let mut command = serve(&self.program, &self.database(), &self.folder);
         command.env("GATEHOUSE_ROLE", role).env("GATEHOUSE_LOG_LEVEL", "warn");
         command.env("GATEHOUSE_TRUSTED_PROXIES", "127.0.0.1/32").env("GATEHOUSE_PASSWORD_COST", CHEAP);
-        command.env("GATEHOUSE_WEBHOOKS_ALLOW_CIDRS", "127.0.0.0/8");
-        command.env("GATEHOUSE_WEBHOOKS_ALLOW_HTTP", "true");
+        local_peers(&mut command).env("GATEHOUSE_WEBHOOKS_ALLOW_HTTP", "true");
         command.stderr(log.map_err(|error| error.to_string())?);
         Ok(command)
     }
@@ -202,6 +270,7 @@ impl Setup {
             println!("| {round} | {fault} | {counts} | {:.1} s |", start.elapsed().as_secs_f64());
         }
         self.verify()?;
+        println!("{}", self.signed_on);
         self.sink.await_all(SETTLED)
     }
 

@@ -1,4 +1,4 @@
-//! A webhook receiver that may refuse, or answer late.
+//! A receiver of webhooks and of shared signals that may refuse, or answer late.
 
 use std::{
     collections::{BTreeSet, HashSet},
@@ -9,7 +9,9 @@ use std::{
     time::Duration,
 };
 
-use xtask::{sh::Result, wait::until};
+use data_encoding::BASE64URL_NOPAD;
+use serde_json::{Value, json};
+use xtask::{server::member, sh::Result, wait::until};
 
 use super::client::Caller;
 use crate::receivers::request;
@@ -28,8 +30,10 @@ struct Shared {
     manner: Manner,
     /// Users whose creation must arrive.
     expected: BTreeSet<String>,
-    /// Users whose creation has arrived and was accepted.
-    received: HashSet<String>,
+    /// Users whose creation has arrived as a webhook and was accepted.
+    delivered: HashSet<String>,
+    /// Users whose creation has arrived as a security event token and was accepted.
+    signalled: HashSet<String>,
 }
 
 /// A receiver of the events of new users. Its threads end with the process.
@@ -66,29 +70,32 @@ impl Sink {
             if manner == Manner::IsLate {
                 thread::sleep(Duration::from_secs(1));
             }
-            let status = if manner == Manner::Refuses { "503 Service Unavailable" } else { "200 OK" };
+            let status = if manner == Manner::Refuses { "503 Service Unavailable" } else { "202 Accepted" };
             if manner != Manner::Refuses {
                 let body = String::from_utf8_lossy(&body).into_owned();
-                let rest = body.split_once("\"resource\":{\"type\":\"user\",\"id\":\"").map(|(_, rest)| rest);
-                let user = rest.and_then(|rest| rest.split('"').next()).map(str::to_owned);
-                self.shared().received.extend(user);
+                let mut shared = self.shared();
+                if let Some(claims) = claims(&body) {
+                    shared.signalled.extend(after(&claims, r#""uri":"/Users/"#));
+                } else {
+                    shared.delivered.extend(after(&body, r#""resource":{"type":"user","id":""#));
+                }
             }
             write!(stream.get_mut(), "HTTP/1.1 {status}\r\ncontent-length: 0\r\n\r\n")?;
         }
     }
 
-    /// Subscribes to the events of new users.
+    /// Subscribes to the events of new users, as webhooks and as pushed security event tokens.
     pub(super) fn subscribe(&self, caller: &mut Caller, pat: &str) -> Result<()> {
-        let body = format!(
-            r#"{{"name":"sink","url":"http://{}/","eventFilters":["ACCOUNT_USER_CREATED"]}}"#,
-            self.address
-        );
-        let answer = caller.ask(&format!(
-            "POST /api/settings/webhooks HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {pat}\r\n\
-             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
-            body.len()
-        ))?;
-        if answer.status == 200 { Ok(()) } else { Err(format!("creating a webhook: {answer}")) }
+        let url = format!("http://{}/", self.address);
+        let webhook = json!({ "name": "sink", "url": url, "eventFilters": ["ACCOUNT_USER_CREATED"] });
+        post(caller, pat, "/api/settings/webhooks", &webhook)?;
+        let receiver = json!({ "name": "sink", "audience": "https://sink.example/" });
+        let receiver = post(caller, pat, "/api/settings/signals/receivers", &receiver)?;
+        let stream = json!({
+            "delivery": { "method": "urn:ietf:rfc:8935", "endpoint_url": url },
+            "events_requested": ["urn:ietf:params:scim:event:prov:create:notice"],
+        });
+        post(caller, &member(&receiver, "token")?, "/api/ssf/stream", &stream).map(drop)
     }
 
     pub(super) fn set(&self, manner: Manner) {
@@ -104,11 +111,38 @@ impl Sink {
     pub(super) fn await_all(&self, most: Duration) -> Result<()> {
         let missing = || {
             let shared = self.shared();
-            shared.expected.iter().filter(|user| !shared.received.contains(*user)).count()
+            let has_arrived =
+                |user: &&String| shared.delivered.contains(*user) && shared.signalled.contains(*user);
+            shared.expected.iter().filter(|user| !has_arrived(user)).count()
         };
         until(most, "events have not arrived", || Ok(missing() == 0))
             .map_err(|problem| format!("{problem}: {} are missing", missing()))?;
-        println!("{} events of new users arrived", self.shared().expected.len());
+        println!(
+            "the creation of {} users arrived as a webhook and as a signal",
+            self.shared().expected.len()
+        );
         Ok(())
     }
+}
+
+/// Posts JSON, and returns the body of the response.
+fn post(caller: &mut Caller, token: &str, path: &str, body: &Value) -> Result<String> {
+    let body = body.to_string();
+    let answer = caller.ask(&format!(
+        "POST {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\n\
+         Content-Length: {}\r\n\r\n{body}",
+        body.len()
+    ))?;
+    if [200, 201].contains(&answer.status) { Ok(answer.body) } else { Err(format!("POST {path}: {answer}")) }
+}
+
+/// Returns the claims of a token, whose signature is not verified; `None` if it is none.
+fn claims(token: &str) -> Option<String> {
+    let payload = token.split('.').nth(1)?;
+    String::from_utf8(BASE64URL_NOPAD.decode(payload.as_bytes()).ok()?).ok()
+}
+
+/// Returns what follows this text, up to a quotation mark.
+fn after(text: &str, start: &str) -> Option<String> {
+    text.split_once(start)?.1.split('"').next().map(str::to_owned)
 }

@@ -8,11 +8,12 @@ use xtask::{server::member, sh::Result};
 
 use super::{
     Actor, PASSWORD,
-    client::{Caller, browser, sessions},
+    client::{Caller, browser, cookies},
 };
 use crate::clients::Response;
 
-const PURPOSE: &str = r#"{"purpose":"PAYROLL_SEAL"}"#;
+/// The purpose of the tokens that are sent again and again.
+const PURPOSE: &str = "PAYROLL_SEAL";
 
 /// A step-up token, and how often it was accepted.
 struct Token {
@@ -34,6 +35,10 @@ pub(super) struct StepUpUser {
 #[expect(clippy::disallowed_methods, reason = "an authenticator app uses its own clock")]
 fn time_step() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs()) / 30
+}
+
+fn body(purpose: &str) -> String {
+    format!(r#"{{"purpose":"{purpose}"}}"#)
 }
 
 fn good(answer: Response) -> Result<Response> {
@@ -65,34 +70,43 @@ impl StepUpUser {
     }
 
     fn post(&self, path: &str, more: &str, body: &str) -> String {
-        browser("POST", path, self.number, &format!("{}{more}", sessions(&self.cookies)), body)
+        browser("POST", path, self.number, &format!("{}{more}", cookies(&self.cookies)), body)
     }
 
-    /// Answers a challenge with an unused code.
-    fn step_up(&mut self, caller: &mut Caller) -> Result<()> {
-        let Some(asked) = caller.send(&self.post("/api/auth/step-up/challenge-options", "", PURPOSE)) else {
-            return Ok(());
-        };
+    /// Answers a challenge with an unused code. Returns the token, unless the result is uncertain.
+    fn step_up(&mut self, purpose: &str, caller: &mut Caller) -> Result<Option<String>> {
+        let options = self.post("/api/auth/step-up/challenge-options", "", &body(purpose));
+        let Some(asked) = caller.send(&options) else { return Ok(None) };
         let challenge =
             member(&good(asked).map_err(|answer| format!("{}: {answer}", self.email))?.body, "challengeId")?;
-        self.used = time_step();
+        // The server accepts the code of the next time step too.
+        self.used = time_step().max(self.used + 1);
         let body = format!(r#"{{"challengeId":"{challenge}","factor":"TOTP","code":"{}"}}"#, self.code());
         match caller.send(&self.post("/api/auth/step-up/verify", "", &body)) {
-            Some(Response { status: 200, body, .. }) => {
-                self.tokens.push(Token { text: member(&body, "token")?, accepted: 0 });
-                Ok(())
-            }
+            Some(Response { status: 200, body, .. }) => member(&body, "token").map(Some),
             // The clock of the server may be wrong, and a lost answer may have used the code.
             Some(answer) if ![401, 429].contains(&answer.status) => Err(format!("{}: {answer}", self.email)),
-            _ => Ok(()),
+            _ => Ok(None),
         }
+    }
+
+    /// Posts a change that needs a step-up, to servers of which none fails. Returns the body of the response.
+    pub(super) fn change(
+        &mut self,
+        purpose: &str,
+        (path, change): (&str, &str),
+        caller: &mut Caller,
+    ) -> Result<String> {
+        let token = self.step_up(purpose, caller)?.ok_or_else(|| format!("no step-up for {purpose}"))?;
+        let answer = caller.ask(&self.post(path, &format!("X-StepUp-Token: {token}\r\n"), change))?;
+        Ok(good(answer)?.body)
     }
 
     /// Sends a token, perhaps again. It may be accepted once.
     fn consume(&mut self, at: usize, caller: &mut Caller) -> Result<()> {
         let Some(token) = self.tokens.get(at) else { return Ok(()) };
         let header = format!("X-StepUp-Token: {}\r\n", token.text);
-        let answer = caller.send(&self.post("/api/auth/step-up/consume", &header, PURPOSE));
+        let answer = caller.send(&self.post("/api/auth/step-up/consume", &header, &body(PURPOSE)));
         let Some(token) = self.tokens.get_mut(at) else { return Ok(()) };
         match answer {
             Some(answer) if answer.status == 200 => {
@@ -111,7 +125,8 @@ impl StepUpUser {
 impl Actor for StepUpUser {
     fn act(&mut self, caller: &mut Caller) -> Result<()> {
         if time_step() > self.used {
-            self.step_up(caller)?;
+            let token = self.step_up(PURPOSE, caller)?;
+            self.tokens.extend(token.map(|text| Token { text, accepted: 0 }));
         }
         // The newest token first, then again and again.
         for at in (0..self.tokens.len()).rev().take(2) {
@@ -122,7 +137,7 @@ impl Actor for StepUpUser {
 
     fn check(&mut self, caller: &mut Caller) -> Result<()> {
         // The session is alive, and no token is accepted again.
-        good(caller.ask(&browser("GET", "/api/me", self.number, &sessions(&self.cookies), ""))?)
+        good(caller.ask(&browser("GET", "/api/me", self.number, &cookies(&self.cookies), ""))?)
             .map_err(|answer| format!("the session of {} is lost: {answer}", self.email))?;
         for at in (0..self.tokens.len()).rev().take(3) {
             self.consume(at, caller)?;

@@ -3,7 +3,7 @@
 use directory::Role;
 use serde_json::json;
 
-use crate::support::{Browser, Idp, ORIGIN, OpenIdProvider, Sent, Server, Tenant, oidc_body, on_both};
+use crate::support::{Browser, Idp, ORIGIN, OpenIdProvider, Server, Tenant, oidc_body, on_both};
 
 /// Returns the browser with the headers of a page request.
 fn page_client(browser: &Browser) -> Browser {
@@ -97,7 +97,7 @@ fn post_page_sends_only_to_its_identity_provider() {
         let (_, admin) = admin_of(server, "acme");
         let id = add(server, &admin, "A \"Corp\"");
         let page = page_client(&server.browser()).get(&format!("/api/saml/{id}/login"));
-        assert_eq!(Sent::of(&page).action, "https://idp.corp.example/saml/sso");
+        assert_eq!(crate::support::sent(&page).action, "https://idp.corp.example/saml/sso");
         assert_eq!(
             (page.header("cache-control"), page.header("referrer-policy")),
             ("no-store", "no-referrer")

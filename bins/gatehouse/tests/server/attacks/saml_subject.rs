@@ -136,7 +136,7 @@ fn a_connection_test_shows_a_changed_nameid_and_pins_nothing() {
                 .json();
             let page = begun["loginUrl"].as_str().unwrap();
             let page = page.split_once("/api/").map(|(_, rest)| format!("/api/{rest}")).unwrap();
-            let sent = crate::support::Sent::of(&site.admin.get(&page));
+            let sent = crate::support::sent(&site.admin.get(&page));
             let mut says = sent.says(ADA, kernel::Env::now(&*server.env));
             says.name_id = Some((PERSISTENT.to_owned(), name_id.to_owned()));
             assert_eq!(site.post(&site.admin, &site.idp.response(&says), &sent.relay_state).status, 303);

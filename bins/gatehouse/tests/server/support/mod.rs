@@ -7,10 +7,8 @@ mod client;
 mod device;
 mod dns;
 mod files;
-mod idp;
 mod mail;
 mod maker;
-mod openid_provider;
 mod paused_request;
 mod process;
 mod server;
@@ -25,26 +23,37 @@ pub(crate) use client::{Answer, Caller};
 pub(crate) use device::Device;
 pub(crate) use dns::DnsServer;
 pub(crate) use files::files_below;
-pub(crate) use idp::{Idp, Says, Sent};
 pub(crate) use mail::MailServer;
 pub(crate) use maker::Maker;
-pub(crate) use openid_provider::{ACCESS_TOKEN, Authorization, OpenIdProvider, Responds, oidc_body};
 pub(crate) use paused_request::PausedRequest;
 pub(crate) use process::{Process, Running, copied_user};
 pub(crate) use server::{
     AUTH_SECRET, ORIGIN, PASSWORD, Person, Server, Tenant, eventually, masters, on_both,
 };
-pub(crate) use sink::{Received, Sink};
+pub(crate) use sink::Sink;
+pub(crate) use test_providers::{
+    ACCESS_TOKEN, Authorization, Idp, OpenIdProvider, Received, Responds, Says, Sent, oidc_body,
+    server_certificate,
+};
 
 use serde_json::{Value, json};
 
 /// The API description, which takes a fraction of a second to build.
 pub(crate) static API: LazyLock<Value> = LazyLock::new(gatehouse::api::document);
 
-/// Returns a self-signed certificate for `localhost` and its key, in PEM.
-pub(crate) fn server_certificate() -> (String, String) {
-    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
-    (made.cert.pem(), made.signing_key.serialize_pem())
+/// Reads the SAML request from the page that posts it, or from the redirect.
+pub(crate) fn sent(answer: &Answer) -> Sent {
+    if answer.status == 303 {
+        return Sent::of_url(answer.header("location"));
+    }
+    assert_eq!(answer.status, 200, "{}", answer.text);
+    Sent::of_page(&answer.text)
+}
+
+/// Reads the authorization request from the redirect to the provider.
+pub(crate) fn authorization(answer: &Answer) -> Authorization {
+    assert_eq!(answer.status, 303, "{}", answer.text);
+    Authorization::of_url(answer.header("location"))
 }
 
 /// Returns the authenticator app's code for this secret, this many time steps from now.

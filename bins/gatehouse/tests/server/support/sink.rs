@@ -7,32 +7,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use serde_json::Value;
-
-use super::eventually;
-
-/// A received request.
-#[derive(Debug, Clone)]
-pub(crate) struct Received {
-    pub(crate) path: String,
-    pub(crate) headers: BTreeMap<String, String>,
-    pub(crate) body: String,
-}
-
-impl Received {
-    pub(crate) fn header(&self, name: &str) -> &str {
-        self.headers.get(name).map_or("", String::as_str)
-    }
-
-    pub(crate) fn json(&self) -> Value {
-        serde_json::from_str(&self.body).unwrap()
-    }
-
-    /// Returns the event type.
-    pub(crate) fn kind(&self) -> String {
-        self.json()["type"].as_str().unwrap().to_owned()
-    }
-}
+use super::{Received, eventually};
 
 /// The receiver. It responds 204, unless the path has another response configured.
 #[derive(Clone)]

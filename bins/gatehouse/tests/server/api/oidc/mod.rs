@@ -54,7 +54,7 @@ impl Site {
 
     /// Starts a sign-in.
     pub(crate) fn begin(&self, browser: &Browser, query: &str) -> Authorization {
-        Authorization::of(&browser.get(&format!("{}{query}", self.path("login"))))
+        crate::support::authorization(&browser.get(&format!("{}{query}", self.path("login"))))
     }
 
     /// Redirects the browser back.

@@ -26,7 +26,7 @@ fn a_whole_sign_in() {
         let place = format!("Path=/api/oidc/{}/callback; Max-Age=600; HttpOnly; SameSite=Lax", site.id);
         assert_eq!(started.cookie_attributes("oidc_"), place);
         assert_eq!(started.header("cache-control"), "no-store");
-        let request = crate::support::Authorization::of(&started);
+        let request = crate::support::authorization(&started);
         assert_eq!(request.endpoint, format!("{}/authorize", site.provider.issuer));
         let redirect_uri = format!("http://localhost:8080/api/oidc/{}/callback", site.id);
         for (name, value) in [

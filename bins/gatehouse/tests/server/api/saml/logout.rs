@@ -10,7 +10,7 @@ use saml_sp::{
 use serde_json::json;
 
 use super::Site;
-use crate::support::{Answer, Browser, Sent, Server, code, on_both};
+use crate::support::{Answer, Browser, Server, code, on_both};
 
 const BINDINGS: [Binding; 2] = [Binding::Post, Binding::Redirect];
 
@@ -293,7 +293,7 @@ fn sign_in_redirects_to_an_identity_provider_without_http_post() {
         let browser = server.browser();
         let answer = browser.get(&site.path("login"));
         assert!(answer.header("location").contains("&SigAlg="), "{}", answer.header("location"));
-        let request = Sent::of(&answer);
+        let request = crate::support::sent(&answer);
         assert_eq!(request.action, format!("{}/sso", site.idp.entity_id));
         let says = request.says("ada@corp.example", kernel::Env::now(&*server.env));
         let answer = site.post(&browser, &site.idp.response(&says), &request.relay_state);

@@ -64,7 +64,7 @@ impl Site {
 
     /// Starts a sign-in.
     pub(crate) fn begin(&self, browser: &Browser, query: &str) -> Sent {
-        Sent::of(&browser.get(&format!("{}{query}", self.path("login"))))
+        crate::support::sent(&browser.get(&format!("{}{query}", self.path("login"))))
     }
 
     /// Posts a response to the assertion consumer service.

@@ -24,7 +24,7 @@ fn a_whole_sign_in() {
         let place = format!("Path=/api/saml/{}/acs; Max-Age=600; HttpOnly; SameSite=Lax", site.id);
         assert_eq!(page.cookie_attributes("saml_"), place);
 
-        let sent = super::Sent::of(&page);
+        let sent = crate::support::sent(&page);
         assert_eq!(sent.action, "https://idp.acme.example/saml/sso");
         assert!(sent.request.contains("<ds:SignatureValue>") && !sent.request.contains("ForceAuthn"));
         let base = format!("http://localhost:8080/api/saml/{}", site.id);
@@ -102,7 +102,7 @@ fn configured_return_origins_are_allowed_and_cookies_are_cross_site_with_https()
         let page = browser.get(&site.path("login?relayState=https%3A%2F%2Fapp.example%2Fa%3Fb"));
         let attributes = page.cookie_attributes("saml_");
         assert!(attributes.ends_with("HttpOnly; SameSite=None; Secure"), "{attributes}");
-        let sent = super::Sent::of(&page);
+        let sent = crate::support::sent(&page);
         let says = sent.says("ada@corp.example", server.env.now());
         let answer = site.post(&browser, &site.idp.response(&says), &sent.relay_state);
         assert_eq!((answer.status, answer.header("location")), (303, "https://app.example/a?b"));

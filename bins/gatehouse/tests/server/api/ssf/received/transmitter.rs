@@ -1,10 +1,7 @@
 //! A tenant with an OpenID Connect connection whose provider is also a transmitter.
 
 use kernel::{Env, Timestamp};
-use oidc_rp::{
-    Algorithm,
-    conformance::{Signer, key_id},
-};
+use oidc_rp::conformance::Signer;
 use serde_json::{Value, json};
 
 use super::TRANSMITTERS;
@@ -85,9 +82,7 @@ impl Site {
 
     /// Signs claims.
     pub(crate) fn token(&self, claims: &Value) -> String {
-        let algorithm = Algorithm::RS256;
-        let header = json!({ "alg": algorithm.as_str(), "kid": key_id(algorithm), "typ": "secevent+jwt" });
-        self.sign(Signer::Own(algorithm), &header, claims)
+        self.oidc.provider.event_token(claims)
     }
 
     pub(crate) fn sign(&self, signer: Signer, header: &Value, claims: &Value) -> String {

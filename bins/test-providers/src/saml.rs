@@ -20,52 +20,58 @@ use saml_sp::{
     respond_to_logout, start_logout,
 };
 
-use super::Answer;
-
 const SAML: &str = "urn:oasis:names:tc:SAML:2.0:assertion";
 const SAMLP: &str = "urn:oasis:names:tc:SAML:2.0:protocol";
 const DS: &str = "http://www.w3.org/2000/09/xmldsig#";
 
 /// An identity provider with a key.
-pub(crate) struct Idp {
-    pub(crate) entity_id: String,
+pub struct Idp {
+    /// `https://`, its host and `/saml`.
+    pub entity_id: String,
     pair: Arc<KeyPair>,
 }
 
 /// A request, as our page posts it.
 #[derive(Clone)]
-pub(crate) struct Sent {
-    pub(crate) action: String,
-    pub(crate) relay_state: String,
+pub struct Sent {
+    /// The URL that it is sent to.
+    pub action: String,
+    /// The RelayState.
+    pub relay_state: String,
     /// The AuthnRequest.
-    pub(crate) request: String,
+    pub request: String,
 }
 
 /// The content of an assertion.
-pub(crate) struct Says {
-    pub(crate) email: String,
-    pub(crate) now: Timestamp,
-    pub(crate) assertion_id: String,
-    pub(crate) in_response_to: Option<String>,
-    pub(crate) audience: String,
-    pub(crate) acs: String,
-    pub(crate) session_ends: Option<Timestamp>,
-    pub(crate) session_index: Option<&'static str>,
-    pub(crate) authn_instant: Timestamp,
+pub struct Says {
+    /// The address of the user.
+    pub email: String,
+    /// The time of issue. The assertion is valid for five minutes.
+    pub now: Timestamp,
+    /// `ID` of the assertion.
+    pub assertion_id: String,
+    /// `ID` of the request.
+    pub in_response_to: Option<String>,
+    /// The audience.
+    pub audience: String,
+    /// URL of the assertion consumer service.
+    pub acs: String,
+    /// `SessionNotOnOrAfter`.
+    pub session_ends: Option<Timestamp>,
+    /// `SessionIndex`.
+    pub session_index: Option<&'static str>,
+    /// `AuthnInstant`.
+    pub authn_instant: Timestamp,
     /// Format and value of the NameID; if `None`, the address as `emailAddress`.
-    pub(crate) name_id: Option<(String, String)>,
+    pub name_id: Option<(String, String)>,
     /// Number of additional values of the attribute `groups`.
-    pub(crate) groups: usize,
+    pub groups: usize,
 }
 
 impl Sent {
-    /// Reads the request from our page.
-    pub(crate) fn of(page: &Answer) -> Self {
-        if page.status == 303 {
-            return Self::of_url(page.header("location"));
-        }
-        assert_eq!(page.status, 200, "{}", page.text);
-        let text = page.text.replace("&#38;", "&").replace("&amp;", "&");
+    /// Reads the request from our page, which posts it (HTTP-POST binding).
+    pub fn of_page(page: &str) -> Self {
+        let text = page.replace("&#38;", "&").replace("&amp;", "&");
         let attribute = |from: &str, name: &str| {
             let rest = text.split_once(from).unwrap_or_else(|| panic!("no {from}: {text}")).1;
             rest.split_once(&format!("{name}=\"")).unwrap().1.split('"').next().unwrap().to_owned()
@@ -78,8 +84,8 @@ impl Sent {
         }
     }
 
-    /// Reads the request from a URL with the HTTP-Redirect binding.
-    fn of_url(url: &str) -> Self {
+    /// Reads the request from the URL that our response redirects to (HTTP-Redirect binding).
+    pub fn of_url(url: &str) -> Self {
         let (action, query) = url.split_once('?').unwrap();
         let all: Vec<_> = form_urlencoded::parse(query.as_bytes()).into_owned().collect();
         let field = |name: &str| all.iter().find(|(known, _)| known == name).unwrap().1.clone();
@@ -90,13 +96,13 @@ impl Sent {
     }
 
     /// Returns an attribute of the request.
-    pub(crate) fn attribute(&self, name: &str) -> Option<&str> {
+    pub fn attribute(&self, name: &str) -> Option<&str> {
         let head = self.request.split_once('>').unwrap().0;
         Some(head.split_once(&format!(" {name}=\""))?.1.split('"').next().unwrap())
     }
 
     /// Returns the usual content of an assertion in response to this request.
-    pub(crate) fn says(&self, email: &str, now: Timestamp) -> Says {
+    pub fn says(&self, email: &str, now: Timestamp) -> Says {
         let acs = self.attribute("AssertionConsumerServiceURL").unwrap().to_owned();
         Says {
             email: email.to_owned(),
@@ -113,7 +119,8 @@ impl Sent {
         }
     }
 
-    pub(crate) fn id(&self) -> String {
+    /// Returns the `ID` of the request.
+    pub fn id(&self) -> String {
         self.attribute("ID").unwrap().to_owned()
     }
 }
@@ -123,7 +130,8 @@ fn seconds(time: Timestamp) -> String {
 }
 
 impl Idp {
-    pub(crate) fn new(host: &str) -> Self {
+    /// Returns the identity provider of a host.
+    pub fn new(host: &str) -> Self {
         // Generating a key takes as long as ten requests, so identity providers of a host have the same one in all tests.
         static PAIRS: LazyLock<Mutex<HashMap<String, Arc<KeyPair>>>> = LazyLock::new(Mutex::default);
         let mut pairs = PAIRS.lock().unwrap();
@@ -133,16 +141,19 @@ impl Idp {
     }
 
     /// Returns the identity provider with a new key.
-    pub(crate) fn rekeyed(&self) -> Self {
+    #[must_use]
+    pub fn rekeyed(&self) -> Self {
         let pair = Arc::new(KeyPair::generate("rekeyed", SystemEnv::default().now()).unwrap());
         Self { entity_id: self.entity_id.clone(), pair }
     }
 
-    pub(crate) fn certificate(&self) -> String {
+    /// Returns the signing certificate in PEM.
+    pub fn certificate(&self) -> String {
         self.pair.certificate.pem()
     }
 
-    pub(crate) fn metadata(&self) -> String {
+    /// Returns the metadata, with the HTTP-POST binding.
+    pub fn metadata(&self) -> String {
         format!(
             "<md:EntityDescriptor xmlns:md=\"urn:oasis:names:tc:SAML:2.0:metadata\" entityID=\"{}\">\
              <md:IDPSSODescriptor protocolSupportEnumeration=\"{SAMLP}\"><md:KeyDescriptor use=\"signing\">\
@@ -157,7 +168,7 @@ impl Idp {
     }
 
     /// Returns the metadata with a single logout service.
-    pub(crate) fn metadata_with_logout(&self, binding: Binding) -> String {
+    pub fn metadata_with_logout(&self, binding: Binding) -> String {
         let service = format!(
             "<md:SingleLogoutService Binding=\"{}\" Location=\"{id}/slo\" ResponseLocation=\"{id}/slo/response\"/>",
             binding.uri(),
@@ -167,7 +178,7 @@ impl Idp {
     }
 
     /// Returns a signed LogoutRequest for a user and one session or all, to send to `slo_url`.
-    pub(crate) fn logout_request(
+    pub fn logout_request(
         &self,
         binding: Binding,
         slo_url: &str,
@@ -187,7 +198,7 @@ impl Idp {
     }
 
     /// Returns a signed LogoutResponse.
-    pub(crate) fn logout_response(
+    pub fn logout_response(
         &self,
         binding: Binding,
         slo_url: &str,
@@ -200,13 +211,13 @@ impl Idp {
     }
 
     /// Returns this identity provider as the sender of logout messages, which both sides write alike.
-    pub(crate) fn as_service(&self) -> ServiceProvider {
+    pub fn as_service(&self) -> ServiceProvider {
         let at = |name: &str| format!("{}/{name}", self.entity_id);
         ServiceProvider { entity_id: self.entity_id.clone(), acs_url: at("acs"), slo_url: at("slo") }
     }
 
     /// Returns a response with a signed assertion, in base64.
-    pub(crate) fn response(&self, says: &Says) -> String {
+    pub fn response(&self, says: &Says) -> String {
         let (now, later) = (seconds(says.now), seconds(says.now.plus_millis(300_000)));
         let answers =
             says.in_response_to.as_ref().map(|id| format!(" InResponseTo=\"{id}\"")).unwrap_or_default();

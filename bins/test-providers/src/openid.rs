@@ -1,4 +1,5 @@
-//! An OpenID provider with TLS on this machine. Tests decide what its endpoints respond, and read what it received.
+//! An OpenID provider with TLS on this machine, which also signs security event tokens. Tests decide what its endpoints
+//! respond, and read what it received.
 
 use std::{
     collections::BTreeMap,
@@ -11,7 +12,7 @@ use std::{
 use kernel::Timestamp;
 use oidc_rp::{
     Algorithm,
-    conformance::{CLIENT, TestProvider},
+    conformance::{CLIENT, Signer, TestProvider, key_id},
 };
 use rustls::{
     ServerConfig, ServerConnection, StreamOwned,
@@ -20,10 +21,10 @@ use rustls::{
 };
 use serde_json::{Map, Value, json};
 
-use super::{Answer, Received, server_certificate};
+use super::server_certificate;
 
 /// The access token of all responses.
-pub(crate) const ACCESS_TOKEN: &str = "an access token";
+pub const ACCESS_TOKEN: &str = "an access token";
 
 /// The certificate of all providers in this process, and a file with it.
 struct Certificate {
@@ -42,52 +43,91 @@ fn certificate() -> &'static Certificate {
     })
 }
 
+/// A received request.
+#[derive(Debug, Clone)]
+pub struct Received {
+    /// The path without the query.
+    pub path: String,
+    /// Headers by their names in lower case.
+    pub headers: BTreeMap<String, String>,
+    /// The body, which is text.
+    pub body: String,
+}
+
+impl Received {
+    /// Returns a header, empty if there is none.
+    pub fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", String::as_str)
+    }
+
+    /// Returns the body, which is JSON.
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap()
+    }
+
+    /// Returns the event type of a webhook.
+    pub fn kind(&self) -> String {
+        self.json()["type"].as_str().unwrap().to_owned()
+    }
+}
+
 /// A response of an endpoint.
 #[derive(Clone)]
-pub(crate) struct Responds {
-    pub(crate) status: u16,
-    pub(crate) content_type: &'static str,
-    pub(crate) body: String,
+pub struct Responds {
+    /// The status code.
+    pub status: u16,
+    /// `Content-Type`.
+    pub content_type: &'static str,
+    /// The body, which is text.
+    pub body: String,
 }
 
 impl Responds {
-    pub(crate) fn json(body: &Value) -> Self {
+    /// A successful response with this JSON.
+    pub fn json(body: &Value) -> Self {
         Self { status: 200, content_type: "application/json", body: body.to_string() }
     }
 }
 
 /// What a sign-in at the provider begins with: the parameters of our redirect.
-pub(crate) struct Authorization {
+pub struct Authorization {
     /// The URL without its query.
-    pub(crate) endpoint: String,
+    pub endpoint: String,
     parameters: BTreeMap<String, String>,
 }
 
 impl Authorization {
-    /// Reads the redirect to the provider.
-    pub(crate) fn of(answer: &Answer) -> Self {
-        assert_eq!(answer.status, 303, "{}", answer.text);
-        let (endpoint, query) = answer.header("location").split_once('?').unwrap();
+    /// Reads the URL that our response redirects to.
+    pub fn of_url(url: &str) -> Self {
+        let (endpoint, query) = url.split_once('?').unwrap();
         let parameters = form_urlencoded::parse(query.as_bytes()).into_owned().collect();
         Self { endpoint: endpoint.to_owned(), parameters }
     }
 
-    pub(crate) fn get(&self, name: &str) -> &str {
+    /// Returns a parameter, empty if there is none.
+    pub fn get(&self, name: &str) -> &str {
         self.parameters.get(name).map_or("", String::as_str)
     }
 
-    /// Returns the query of a redirect back to us.
-    pub(crate) fn redirect(&self, issuer: &str) -> String {
-        let pairs = [("code", "a code"), ("state", self.get("state")), ("iss", issuer)];
+    /// Returns the query of a redirect back to us, with the code of [`issue`](OpenIdProvider::issue).
+    pub fn redirect(&self, issuer: &str) -> String {
+        self.redirect_with(issuer, "a code")
+    }
+
+    /// Returns the query of a redirect back to us with this code.
+    pub fn redirect_with(&self, issuer: &str, code: &str) -> String {
+        let pairs = [("code", code), ("state", self.get("state")), ("iss", issuer)];
         form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish()
     }
 }
 
 /// The provider.
 #[derive(Clone)]
-pub(crate) struct OpenIdProvider {
-    pub(crate) issuer: String,
-    pub(crate) signer: Arc<TestProvider>,
+pub struct OpenIdProvider {
+    /// `https://localhost:` and the port.
+    pub issuer: String,
+    /// Its keys.
+    pub signer: Arc<TestProvider>,
     tls: Arc<ServerConfig>,
     received: Arc<Mutex<Vec<Received>>>,
     responses: Arc<Mutex<BTreeMap<String, Responds>>>,
@@ -95,17 +135,18 @@ pub(crate) struct OpenIdProvider {
 
 impl OpenIdProvider {
     /// The setting by which a server trusts the provider.
-    pub(crate) fn trusted() -> (&'static str, &'static str) {
+    pub fn trusted() -> (&'static str, &'static str) {
         ("webhooks_ca_file", certificate().file.to_str().unwrap())
     }
 
     /// Returns a provider that several tests share.
-    pub(crate) fn shared() -> &'static Self {
+    pub fn shared() -> &'static Self {
         static SHARED: OnceLock<OpenIdProvider> = OnceLock::new();
         SHARED.get_or_init(Self::start)
     }
 
-    pub(crate) fn start() -> Self {
+    /// Starts a provider. Its threads end with the process.
+    pub fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let Certificate { pem, key, .. } = certificate();
@@ -141,7 +182,7 @@ impl OpenIdProvider {
     }
 
     /// Returns its metadata.
-    pub(crate) fn metadata(&self) -> Value {
+    pub fn metadata(&self) -> Value {
         let at = |path: &str| format!("{}{path}", self.issuer);
         json!({
             "issuer": self.issuer,
@@ -157,12 +198,12 @@ impl OpenIdProvider {
     }
 
     /// Sets the response of an endpoint.
-    pub(crate) fn respond(&self, path: &str, response: Responds) {
+    pub fn respond(&self, path: &str, response: Responds) {
         self.responses.lock().unwrap().insert(path.to_owned(), response);
     }
 
     /// Returns the claims of a user with this address, in answer to a request.
-    pub(crate) fn claims(&self, request: &Authorization, email: &str, now: Timestamp) -> Map<String, Value> {
+    pub fn claims(&self, request: &Authorization, email: &str, now: Timestamp) -> Map<String, Value> {
         let mut claims = self.signer.claims(request.get("nonce"), now);
         claims.insert("iss".into(), self.issuer.clone().into());
         claims.insert("sub".into(), format!("subject of {email}").into());
@@ -171,18 +212,29 @@ impl OpenIdProvider {
     }
 
     /// Makes the token endpoint respond with a token of these claims.
-    pub(crate) fn issue(&self, claims: &Map<String, Value>) {
+    pub fn issue(&self, claims: &Map<String, Value>) {
         self.issue_token(&self.signer.token(Algorithm::RS256, claims));
     }
 
     /// Makes the token endpoint respond with this ID token.
-    pub(crate) fn issue_token(&self, token: &str) {
-        let body = json!({ "id_token": token, "access_token": ACCESS_TOKEN, "token_type": "Bearer" });
-        self.respond("/token", Responds::json(&body));
+    pub fn issue_token(&self, token: &str) {
+        self.respond("/token", tokens(token));
+    }
+
+    /// Makes the token endpoint respond to requests with this code, of letters and digits, with a token of these claims.
+    pub fn issue_for(&self, code: &str, claims: &Map<String, Value>) {
+        self.respond(&of_code(code), tokens(&self.signer.token(Algorithm::RS256, claims)));
+    }
+
+    /// Signs a security event token of these claims (RFC 8417).
+    pub fn event_token(&self, claims: &Value) -> String {
+        let algorithm = Algorithm::RS256;
+        let header = json!({ "alg": algorithm.as_str(), "kid": key_id(algorithm), "typ": "secevent+jwt" });
+        self.signer.sign(Signer::Own(algorithm), header.to_string().as_bytes(), claims.to_string().as_bytes())
     }
 
     /// Returns the requests to an endpoint, oldest first.
-    pub(crate) fn received(&self, path: &str) -> Vec<Received> {
+    pub fn received(&self, path: &str) -> Vec<Received> {
         let all = self.received.lock().unwrap();
         all.iter().filter(|request| request.path == path).cloned().collect()
     }
@@ -204,9 +256,13 @@ impl OpenIdProvider {
         let mut body = vec![0; length];
         reader.read_exact(&mut body).ok()?;
         let body = String::from_utf8(body).ok()?;
+        let code = form_urlencoded::parse(body.as_bytes()).find(|(name, _)| name == "code");
+        let of_code = code.map(|(_, code)| of_code(&code)).unwrap_or_default();
         self.received.lock().unwrap().push(Received { path: path.clone(), headers, body });
         let none = Responds { status: 404, content_type: "text/plain", body: String::new() };
-        let response = self.responses.lock().unwrap().get(&path).cloned().unwrap_or(none);
+        let responses = self.responses.lock().unwrap();
+        let response = responses.get(&of_code).or_else(|| responses.get(&path)).cloned().unwrap_or(none);
+        drop(responses);
         let Responds { status, content_type, body } = response;
         let stream = reader.get_mut();
         write!(
@@ -220,8 +276,17 @@ impl OpenIdProvider {
     }
 }
 
+/// Returns the name of the token endpoint's response to a code.
+fn of_code(code: &str) -> String {
+    format!("/token {code}")
+}
+
+fn tokens(id_token: &str) -> Responds {
+    Responds::json(&json!({ "id_token": id_token, "access_token": ACCESS_TOKEN, "token_type": "Bearer" }))
+}
+
 /// Returns the settings of a connection to a provider.
-pub(crate) fn oidc_body(provider: &OpenIdProvider, domains: &[&str]) -> Value {
+pub fn oidc_body(provider: &OpenIdProvider, domains: &[&str]) -> Value {
     json!({
         "name": "Corp",
         "emailDomains": domains,
