@@ -13,7 +13,8 @@ use axum::{
 use webhooks::Verifier;
 
 async fn receive(State(verifier): State<Arc<Verifier>>, headers: HeaderMap, body: Bytes) -> StatusCode {
-    if verifier.verify(&headers, &body).is_err() {
+    if let Err(error) = verifier.verify(&headers, &body) {
+        eprintln!("refused: {error}");
         return StatusCode::UNAUTHORIZED;
     }
     println!("{}", String::from_utf8_lossy(&body)); // Store the event; ignore IDs that you know.
@@ -22,7 +23,8 @@ async fn receive(State(verifier): State<Arc<Verifier>>, headers: HeaderMap, body
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let verifier = Verifier::new([std::env::var("WEBHOOK_SECRET")?])?;
+    let secret = std::env::var("WEBHOOK_SECRET").map_err(|error| format!("WEBHOOK_SECRET: {error}"))?;
+    let verifier = Verifier::new([secret])?;
     let service = Router::new().route("/", post(receive)).with_state(Arc::new(verifier));
     let listener = tokio::net::TcpListener::bind("127.0.0.1:4000").await?;
     Ok(axum::serve(listener, service).await?)

@@ -6,19 +6,8 @@
 //!
 #![doc = concat!("```no_run\n", include_str!("../examples/receive.rs"), "```")]
 //!
-//! # Send webhooks
-//!
-//! A [`Subscription`] is a URL with [`EventFilter`]s and a secret that is derived on demand and never stored
-//! ([`SecretKeys`]). [`create`], [`change`], [`rotate`] and related functions change subscriptions in a
-//! [`SubscriptionStore`]. A [`Dispatcher`] takes due deliveries from a [`Queue`] and sends them through a
-//! [`client::Client`] that connects only to public addresses. While waiting for a receiver, it holds only a lease. It
-//! records outcomes in batches, and a slow receiver delays no other subscription, not even of the same tenant.
-//!
-//! `examples/embed_webhooks.rs` sends to itself with an in-memory queue ([`MemoryQueue`]).
-#![cfg_attr(
-    not(feature = "deliver"),
-    expect(rustdoc::broken_intra_doc_links, reason = "the types of senders")
-)]
+#![cfg_attr(feature = "deliver", doc = include_str!("send.md"))]
+#![cfg_attr(not(feature = "deliver"), doc = "The default feature `deliver` adds what senders need.")]
 
 #[cfg(feature = "deliver")]
 mod asymmetric;
