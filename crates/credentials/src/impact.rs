@@ -192,4 +192,39 @@ mod tests {
         assert_eq!((users, locked_out, must_enrol, own), (2, 0, 1, Some(PolicyEffect::MustEnrol)));
         assert_eq!(affected.iter().map(|affected| &affected.user_id).collect::<Vec<_>>(), [&me.user]);
     }
+
+    #[test]
+    fn passkeys_count_as_credentials_only_where_they_work() {
+        let mut policy = SignInPolicy { sign_in_mode: SignInMode::SsoRequired, ..SignInPolicy::default() };
+        let both = user(SignInMeans { has_sso: true, has_passkey: true, ..SignInMeans::default() }, &[]);
+        assert_eq!(policy.effect_on(&both, OPEN), Some(PolicyEffect::MustUseSso));
+        let closed = PasskeyUse { work: false, ..OPEN };
+        assert_eq!(policy.effect_on(&both, closed), None, "single sign-on is the only way already");
+        let emergency = user(SignInMeans { break_glass: true, ..with_password() }, &[]);
+        assert_eq!(policy.effect_on(&emergency, OPEN), None);
+        policy.sign_in_mode = SignInMode::SsoAllowed;
+        assert_eq!(policy.effect_on(&both, OPEN), None);
+    }
+
+    #[test]
+    fn impact_lists_a_thousand_users_of_each_effect_and_counts_all() {
+        let draft = SignInPolicy { sign_in_mode: SignInMode::SsoRequired, ..SignInPolicy::default() };
+        let mut counter = SignInImpactCounter {
+            current: SignInPolicy::default(),
+            draft,
+            passkeys: OPEN,
+            caller: UserId::new(&SystemEnv::default()),
+            impact: SignInImpact::default(),
+        };
+        let (out, sso) =
+            (user(with_password(), &[]), user(SignInMeans { has_sso: true, ..with_password() }, &[]));
+        for _ in 0..=MAX_LISTED {
+            counter.add(out.clone());
+            counter.add(sso.clone());
+        }
+        let SignInImpact { locked_out, must_use_sso, must_enrol, affected, own, .. } = counter.impact;
+        assert_eq!((locked_out, must_use_sso, must_enrol, own), (1_001, 1_001, 0, None));
+        let listed = |effect| affected.iter().filter(|affected| affected.effect == effect).count();
+        assert_eq!([PolicyEffect::LockedOut, PolicyEffect::MustUseSso].map(listed), [1_000, 1_000]);
+    }
 }

@@ -212,6 +212,11 @@ mod tests {
         let mut odd = policy.clone();
         odd.mfa.accepted_factors = vec![FactorKind::Totp, FactorKind::Totp];
         assert_eq!(odd.check(), Err(PolicyError::AcceptedFactors));
+        odd.mfa.accepted_factors = Vec::new();
+        assert_eq!(odd.check(), Err(PolicyError::AcceptedFactors));
+        odd =
+            SignInPolicy { session: SessionPolicy { idle_minutes: 5, absolute_days: 366 }, ..policy.clone() };
+        assert_eq!(odd.check(), Err(PolicyError::AbsoluteDays));
         odd = SignInPolicy { session: SessionPolicy { idle_minutes: 4, absolute_days: 1 }, ..policy.clone() };
         assert_eq!(odd.check(), Err(PolicyError::IdleMinutes));
         assert_eq!(odd.changed_from(&policy), ["session.idleMinutes", "session.absoluteDays"]);
@@ -229,5 +234,21 @@ mod tests {
         };
         assert_eq!(pat(Some(0), &[]), Err(PolicyError::PatDays));
         assert_eq!(pat(None, &["read:hcm", "read:hcm"]), Err(PolicyError::PatScopes));
+    }
+
+    #[test]
+    fn kinds_of_factors_have_their_stored_names() {
+        for (kind, name) in [(FactorKind::Webauthn, "WEBAUTHN"), (FactorKind::Totp, "TOTP")] {
+            assert_eq!((kind.as_str(), FactorKind::parse(name)), (name, Some(kind)));
+        }
+        assert_eq!(FactorKind::parse("totp"), None);
+    }
+
+    #[test]
+    fn accepted_factors_decide_whether_only_passkeys_count() {
+        let mut mfa = SignInPolicy::default().mfa;
+        assert!(mfa.accepts(FactorKind::Totp) && !mfa.only_webauthn());
+        mfa.accepted_factors = vec![FactorKind::Webauthn];
+        assert!(mfa.only_webauthn() && mfa.accepts(FactorKind::Webauthn) && !mfa.accepts(FactorKind::Totp));
     }
 }

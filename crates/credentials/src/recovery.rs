@@ -65,6 +65,8 @@ mod tests {
         assert_eq!(code.len(), 32);
         let typed = format!(" {} ", code.to_uppercase().replace('-', " "));
         assert_eq!(hash(&tenant, &user, &typed), hash(&tenant, &user, code));
+        // Digits that base32 lacks count as the letters they resemble.
+        assert_eq!(hash(&tenant, &user, "0a1b-8C"), hash(&tenant, &user, "oalb bc"));
         let other = UserId::new(&env);
         assert_ne!(hash(&tenant, &other, code), hash(&tenant, &user, code));
     }

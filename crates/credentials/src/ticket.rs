@@ -66,3 +66,34 @@ impl Ticket {
         now < self.created_at.plus_millis(TICKET_MINUTES * 60_000) && self.wrong_answers < MAX_WRONG_ANSWERS
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use kernel::ManualEnv;
+
+    use super::*;
+
+    #[test]
+    fn kinds_have_their_stored_names() {
+        for (kind, name) in [
+            (TicketKind::Factor, "FACTOR"),
+            (TicketKind::TenantChoice, "TENANT_CHOICE"),
+            (TicketKind::PasskeyEnrolment, "PASSKEY_ENROLMENT"),
+        ] {
+            assert_eq!((kind.as_str(), TicketKind::parse(name)), (name, Some(kind)));
+        }
+        assert_eq!(TicketKind::parse("factor"), None);
+    }
+
+    #[test]
+    fn ticket_lives_ten_minutes_and_for_four_wrong_answers() {
+        let now = Timestamp::from_unix_millis(1_000_000);
+        let user = UserId::new(&ManualEnv::at(now));
+        let mut ticket = Ticket::new([0; 32], TicketKind::Factor, user, Value::Null, now);
+        assert!(ticket.is_live(now.plus_millis(599_999)) && !ticket.is_live(now.plus_millis(600_000)));
+        ticket.wrong_answers = 4;
+        assert!(ticket.is_live(now));
+        ticket.wrong_answers = 5;
+        assert!(!ticket.is_live(now));
+    }
+}

@@ -114,6 +114,9 @@ mod tests {
             let code = totp_custom::<Sha1>(30, 6, secret.expose(), 3000 * 30);
             assert_eq!(verify(&secret, &code, at(3000 * 30), -1), None, "{bytes}");
         }
+        let shortest = Secret::new(vec![7; 16]);
+        let code = totp_custom::<Sha1>(30, 6, shortest.expose(), 3000 * 30);
+        assert_eq!(verify(&shortest, &code, at(3000 * 30), -1), Some(3000));
     }
 
     #[test]
