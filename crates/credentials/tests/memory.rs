@@ -6,7 +6,7 @@ use std::sync::Arc;
 use credentials::{
     Aaguid, Assertion, Attestation, Creation, MemoryAttempts, MemoryCredentials, Passkey, Passkeys,
     TrustAnchors,
-    conformance::{self, SoftPasskey},
+    conformance::{self, Authenticator},
     user_handle, user_of_handle,
 };
 use kernel::{Actor, Ctx, Env, ManualEnv, TenantId, UserId};
@@ -33,7 +33,7 @@ fn passkeys() -> Passkeys {
 }
 
 /// Enrols the authenticator for the user of this handle.
-fn enrolled(ctx: &Ctx, handle: &[u8], authenticator: &mut SoftPasskey) -> Passkey {
+fn enrolled(ctx: &Ctx, handle: &[u8], authenticator: &mut Authenticator) -> Passkey {
     authenticator.enrol(&passkeys(), handle, ctx.now)
 }
 
@@ -41,7 +41,7 @@ fn enrolled(ctx: &Ctx, handle: &[u8], authenticator: &mut SoftPasskey) -> Passke
 async fn memory_stores_pass_the_suites() {
     let ctx = ctx();
     let (ada, bob) = (UserId::new(&*ctx.env), UserId::new(&*ctx.env));
-    let passkey = enrolled(&ctx, b"handle", &mut SoftPasskey::new(ORIGIN));
+    let passkey = enrolled(&ctx, b"handle", &mut Authenticator::new(ORIGIN));
     let mut store = MemoryCredentials::default();
     conformance::factors(&ctx, &mut store, [&ada, &bob], &passkey).await;
     conformance::tickets(&ctx, &mut store, &ada, &bob).await;
@@ -53,7 +53,7 @@ async fn memory_stores_pass_the_suites() {
 fn passkey_is_asserted_by_its_authenticator_only() {
     let ctx = ctx();
     let (tenant, ada) = (ctx.tenant.clone(), UserId::new(&*ctx.env));
-    let mut authenticator = SoftPasskey::new(ORIGIN);
+    let mut authenticator = Authenticator::new(ORIGIN);
     let passkey = enrolled(&ctx, &user_handle(&tenant, &ada), &mut authenticator);
     assert!(!passkey.backup_eligible() && !passkey.backed_up());
 
@@ -72,10 +72,10 @@ fn passkey_is_asserted_by_its_authenticator_only() {
     // An assertion counts for its challenge, its key and its origin.
     let (_, other) = relying_party.begin_assertion(std::slice::from_ref(&passkey)).unwrap();
     assert!(relying_party.finish_assertion(&other, &assertion, &passkey).is_err());
-    let stranger = enrolled(&ctx, b"handle", &mut SoftPasskey::new(ORIGIN));
+    let stranger = enrolled(&ctx, b"handle", &mut Authenticator::new(ORIGIN));
     assert!(relying_party.finish_assertion(&pending, &assertion, &stranger).is_err());
     for (origin, is_accepted) in [("https://login.example.com", true), ("https://evil.example", false)] {
-        let mut authenticator = SoftPasskey::new(origin);
+        let mut authenticator = Authenticator::new(origin);
         let begun = relying_party.begin_registration(b"handle", "ada", "Ada", &[], Attestation::None);
         let (options, pending) = begun.unwrap();
         let created = authenticator.create(&options);
@@ -88,7 +88,7 @@ fn passkey_is_asserted_by_its_authenticator_only() {
 #[test]
 fn enrolled_passkeys_are_excluded_and_the_attachment_is_kept() {
     let ctx = ctx();
-    let passkey = enrolled(&ctx, b"handle", &mut SoftPasskey::new(ORIGIN));
+    let passkey = enrolled(&ctx, b"handle", &mut Authenticator::new(ORIGIN));
     let relying_party = passkeys();
     let begun = relying_party.begin_registration(b"handle", "ada", "Ada", &[passkey], Attestation::Direct);
     let (options, pending) = begun.unwrap();
@@ -96,7 +96,7 @@ fn enrolled_passkeys_are_excluded_and_the_attachment_is_kept() {
     assert_eq!(options["attestation"], "direct");
     for (attachment, expected) in [("platform", Some(true)), ("cross-platform", Some(false)), ("other", None)]
     {
-        let mut created = SoftPasskey::new(ORIGIN).create(&options);
+        let mut created = Authenticator::new(ORIGIN).create(&options);
         created["authenticatorAttachment"] = attachment.into();
         let finished =
             relying_party.finish_registration(&pending, &created, Creation::Asked, &NoTrustAnchors, ctx.now);

@@ -1,4 +1,5 @@
-//! The test suites for implementations of the storage traits, and a passkey in software.
+//! The test suites for implementations of the storage traits, an authenticator in software, and the manufacturer of
+//! authenticators.
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -6,7 +7,8 @@
     reason = "a conformance suite fails by panicking"
 )]
 
-mod soft_passkey;
+mod authenticator;
+mod maker;
 
 use kernel::{Ctx, UserId};
 use serde_json::json;
@@ -16,7 +18,8 @@ use crate::{
     SignInPolicy, SignInStore, Ticket, TicketKind, TicketStore, attempts,
 };
 
-pub use soft_passkey::SoftPasskey;
+pub use authenticator::{Attests, Authenticator};
+pub use maker::Maker;
 
 /// Returns an authenticator app that was enrolled some milliseconds after `ctx`.
 fn app(ctx: &Ctx, user: &UserId, millis: i64) -> Factor {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use audit::{Audited, Event, events::users::UserUpdated};
 use credentials::{
     Aaguid, Attestation, Creation, Factor, FactorData, FactorId, FactorStore, Passkeys, SignInStore,
-    TicketKind, TicketStore, TrustAnchors, conformance::SoftPasskey,
+    TicketKind, TicketStore, TrustAnchors, conformance::Authenticator,
 };
 use directory::{LinkKind, NewPerson, PeopleStore, Person, Role};
 use kernel::{Actor, Ctx, Env, ManualEnv, Secret, TenantId, UserId};
@@ -73,7 +73,7 @@ pub(super) struct Rig<B> {
     pub(super) sessions: Vec<SessionId>,
     links: Vec<String>,
     apps: Vec<Secret<Vec<u8>>>,
-    authenticator: Option<SoftPasskey>,
+    authenticator: Option<Authenticator>,
     codes: Vec<Secret<String>>,
     neighbours: u8,
     password: Option<u32>,
@@ -180,7 +180,7 @@ impl<B: Bench> Rig<B> {
                 let asked = self.tickets.iter().rev().nth(ticket).and_then(|ticket| ticket.options.clone());
                 let asked = asked.unwrap_or_else(|| self.passkeys.begin_assertion(&[]).unwrap().0);
                 let credential =
-                    self.authenticator.get_or_insert_with(|| SoftPasskey::new(ORIGIN)).get(&asked);
+                    self.authenticator.get_or_insert_with(|| Authenticator::new(ORIGIN)).get(&asked);
                 self.second(ticket, FactorName::Webauthn, FactorAnswer::Credential(credential)).await
             }
             Action::Continue { session, owes_today } => self.go_on(session, owes_today).await,
@@ -342,7 +342,7 @@ impl<B: Bench> Rig<B> {
         let (challenge, options) = PasskeyChallenge::new(&self.passkeys, self.env.now())?;
         let sealed = challenge.to_bytes()?;
         let challenge = PasskeyChallenge::from_bytes(&sealed, self.env.now())?;
-        let authenticator = self.authenticator.get_or_insert_with(|| SoftPasskey::new(ORIGIN));
+        let authenticator = self.authenticator.get_or_insert_with(|| Authenticator::new(ORIGIN));
         authenticator.set_user(&self.tenant, &self.user);
         let credential = authenticator.get(&options);
         let proof = PasskeyProof::new(challenge, &String::from_utf8_lossy(&sealed), credential)?;
@@ -467,7 +467,7 @@ impl<B: Bench> Rig<B> {
     }
 
     async fn enrol_passkey(&mut self, back: usize, steps_up: bool) -> Result<Observed, Error> {
-        let mut authenticator = SoftPasskey::new(ORIGIN);
+        let mut authenticator = Authenticator::new(ORIGIN);
         let handle = credentials::user_handle(&self.tenant, &self.user);
         let (options, pending) =
             self.passkeys.begin_registration(&handle, "ada", "Ada", &[], Attestation::None).unwrap();

@@ -1,6 +1,6 @@
 //! Runs the conformance suites of the areas' storage traits on both databases.
 
-use credentials::{Passkeys, conformance::SoftPasskey};
+use credentials::{Passkeys, conformance::Authenticator};
 use directory::{NewTenant, Person, Role, Tenant, Tier};
 use kernel::{Ctx, StoreResult, UserId};
 use scim_core::{Group, GroupDraft, GroupStore, MemberChanges};
@@ -93,7 +93,7 @@ async fn credentials_of_users() {
         let users: [&UserId; 2] = users.each_ref();
         let origin = "https://id.example.com";
         let relying_party = Passkeys::new("Gatehouse", origin, &[]).unwrap();
-        let passkey = SoftPasskey::new(origin).enrol(&relying_party, b"handle", ctx.now);
+        let passkey = Authenticator::new(origin).enrol(&relying_party, b"handle", ctx.now);
         credentials::conformance::factors(ctx, tx, users, &passkey).await;
         credentials::conformance::tickets(ctx, tx, users[0], users[1]).await;
         credentials::conformance::sign_in(ctx, tx, users[0], users[1]).await;

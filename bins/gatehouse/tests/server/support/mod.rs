@@ -1,6 +1,5 @@
 //! Servers, clients and helpers of the tests.
 
-mod authenticator;
 mod browser;
 mod certificates;
 mod client;
@@ -8,7 +7,6 @@ mod device;
 mod dns;
 mod files;
 mod mail;
-mod maker;
 mod paused_request;
 mod process;
 mod server;
@@ -16,15 +14,14 @@ mod sink;
 
 use std::sync::LazyLock;
 
-pub(crate) use authenticator::{Attests, Authenticator};
 pub(crate) use browser::Browser;
 pub(crate) use certificates::{ending_in, idp_metadata};
 pub(crate) use client::{Answer, Caller};
+pub(crate) use credentials::conformance::{Attests, Authenticator, Maker};
 pub(crate) use device::Device;
 pub(crate) use dns::DnsServer;
 pub(crate) use files::files_below;
 pub(crate) use mail::MailServer;
-pub(crate) use maker::Maker;
 pub(crate) use paused_request::PausedRequest;
 pub(crate) use process::{Process, Running, copied_user};
 pub(crate) use server::{

@@ -199,7 +199,7 @@ fn a_session_stays_bound_when_it_gets_another_id_and_ends_without_its_cookie() {
     on_both(|world| {
         let (browser, mut device) = world.bound();
         let before = browser.cookie("as_sid");
-        let mut authenticator = Authenticator::new();
+        let mut authenticator = Authenticator::new(crate::support::ORIGIN);
         "https://gate.example".clone_into(&mut authenticator.origin);
         let enrolled = enrol(&browser, &mut authenticator);
         assert_eq!((enrolled.status, enrolled.header(REGISTRATION)), (200, ""), "{}", enrolled.text);
@@ -248,7 +248,7 @@ fn copied_cookies_get_no_challenge_to_bind_the_session() {
         let continued = browser.post("/api/auth/sign-in/continue", &json!({}));
         assert_eq!(continued.json()["status"], "SIGNED_IN", "{}", continued.text);
         assert_eq!(continued.header(REGISTRATION), "");
-        let mut authenticator = Authenticator::new();
+        let mut authenticator = Authenticator::new(crate::support::ORIGIN);
         "https://gate.example".clone_into(&mut authenticator.origin);
         let enrolled = enrol(&browser, &mut authenticator);
         assert_eq!((enrolled.status, enrolled.header(REGISTRATION)), (200, ""));

@@ -50,7 +50,7 @@ fn bytes(aaguid: &str) -> [u8; 16] {
 
 /// Returns a security key of this model.
 fn key(aaguid: &str) -> Authenticator {
-    let mut device = Authenticator::new();
+    let mut device = Authenticator::new(crate::support::ORIGIN);
     device.aaguid = bytes(aaguid);
     device.attachment = Some("cross-platform");
     device
@@ -197,7 +197,7 @@ fn the_policy_decides_at_enrolment() {
         assert_eq!(begun["webauthn"]["attestation"], "direct");
 
         // The policy at the end of the enrolment decides, not the one at its start.
-        let mut phone = Authenticator::new();
+        let mut phone = Authenticator::new(crate::support::ORIGIN);
         (phone.aaguid, phone.backup_eligible) = (bytes(GOOGLE), true);
         let body =
             json!({ "challengeId": begun["challengeId"], "credential": phone.create(&begun["webauthn"]) });
@@ -272,7 +272,7 @@ const PICTURE: &[u8] = b"\x89PNG\r\n\x1a\npicture";
 
 #[test]
 fn pages_show_the_picture_of_a_model_or_a_symbol() {
-    let maker = Rc::new(Maker::new());
+    let maker = Rc::new(Maker::of_any_model());
     let (_folder, settings) = proofs(&maker, &maker, &maker);
     let settings: Vec<_> = settings.iter().map(|(name, value)| (*name, value.as_str())).collect();
     let server = &Server::start(Kind::Sqlite, &settings);
@@ -329,8 +329,12 @@ fn proofs(any: &Maker, fips: &Maker, revoked: &Maker) -> (tempfile::TempDir, Vec
 
 #[test]
 fn attestation_level_is_stored_with_the_passkey() {
-    let (any, fips, metadata, unknown) =
-        (Rc::new(Maker::new()), Rc::new(Maker::new()), Rc::new(Maker::new()), Rc::new(Maker::new()));
+    let (any, fips, metadata, unknown) = (
+        Rc::new(Maker::of_any_model()),
+        Rc::new(Maker::of_any_model()),
+        Rc::new(Maker::of_any_model()),
+        Rc::new(Maker::of_any_model()),
+    );
     let (_folder, settings) = proofs(&any, &fips, &metadata);
     let settings: Vec<_> = settings.iter().map(|(name, value)| (*name, value.as_str())).collect();
     for kind in Kind::ALL {
@@ -410,7 +414,7 @@ fn policy_change_reports_passkeys_that_no_longer_comply() {
         let (_, one) = server.signed_in(&tenant, "one@example.com", Role::Member);
         let (two, other) = server.signed_in(&tenant, "two@example.com", Role::Member);
         let kept = enrol(&one, &mut key(HARDWARE)).json();
-        let mut phone = Authenticator::new();
+        let mut phone = Authenticator::new(crate::support::ORIGIN);
         (phone.aaguid, phone.backup_eligible) = (bytes(GOOGLE), true);
         let copied = enrol(&other, &mut phone).json();
         // Passkeys of another tenant are not listed.

@@ -84,7 +84,7 @@ fn phishing_resistant_purpose_requires_a_passkey() {
         let refused = browser.post("/api/auth/step-up/consume", &json!({ "purpose": purpose }));
         assert_eq!(refused.json()["requiresPhishingResistant"], true);
         assert_eq!(refused.header("www-authenticate"), "StepUp purpose=PAYROLL_TRANSMIT_ACH");
-        let mut device = Authenticator::new();
+        let mut device = Authenticator::new(crate::support::ORIGIN);
         assert_eq!(passkeys::enrol(&browser, &mut device).status, 200);
 
         let asked = challenge(&browser, purpose).json();

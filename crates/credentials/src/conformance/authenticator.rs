@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use data_encoding::BASE64URL_NOPAD;
+use kernel::{TenantId, Timestamp, UserId};
 use ring::{
     digest::{SHA256, digest},
     rand::SystemRandom,
@@ -11,29 +12,47 @@ use ring::{
 use serde_cbor_2::Value as Cbor;
 use serde_json::{Value, json};
 
-use super::{Maker, ORIGIN};
+use super::Maker;
+use crate::{Aaguid, Attestation, Creation, Passkey, Passkeys, TrustAnchors, user_handle};
 
-/// A passkey and its device.
+/// Trusts no manufacturer.
+struct NoTrustAnchors;
+
+impl TrustAnchors for NoTrustAnchors {
+    fn roots(&self, _: Aaguid) -> Vec<Vec<u8>> {
+        Vec::new()
+    }
+}
+
+/// A passkey and its device. It verifies the user, cannot be copied and sends no attestation, unless a test changes that.
 #[expect(clippy::struct_excessive_bools, reason = "flags of the authenticator data")]
-pub(crate) struct Authenticator {
+pub struct Authenticator {
     key: EcdsaKeyPair,
     id: Vec<u8>,
     handle: Vec<u8>,
-    pub(crate) aaguid: [u8; 16],
-    pub(crate) counter: u32,
-    pub(crate) verifies: bool,
+    /// The model that it reports.
+    pub aaguid: [u8; 16],
+    /// The signature counter.
+    pub counter: u32,
+    /// Whether it verifies the user.
+    pub verifies: bool,
     /// Whether the user was asked. Passkeys that are created conditionally are created without.
-    pub(crate) asks: bool,
-    pub(crate) backup_eligible: bool,
-    pub(crate) backed_up: bool,
-    pub(crate) origin: String,
-    pub(crate) attests: Attests,
+    pub asks: bool,
+    /// Whether the passkey can be copied to other devices.
+    pub backup_eligible: bool,
+    /// Whether it is backed up.
+    pub backed_up: bool,
+    /// The origin of the page that the browser shows.
+    pub origin: String,
+    /// The attestation.
+    pub attests: Attests,
     /// The attachment that the browser reports.
-    pub(crate) attachment: Option<&'static str>,
+    pub attachment: Option<&'static str>,
 }
 
 /// The attestation that the authenticator sends if requested.
-pub(crate) enum Attests {
+pub enum Attests {
+    /// None.
     Nothing,
     /// Self-attestation, signed with the passkey's own key.
     Itself,
@@ -50,7 +69,8 @@ pub(crate) enum Attests {
 }
 
 impl Authenticator {
-    pub(crate) fn new() -> Self {
+    /// Creates a passkey of a browser that shows a page of this origin.
+    pub fn new(origin: &str) -> Self {
         let random = SystemRandom::new();
         let pkcs8 = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, &random).unwrap();
         let key = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, pkcs8.as_ref(), &random).unwrap();
@@ -65,10 +85,25 @@ impl Authenticator {
             asks: true,
             backup_eligible: false,
             backed_up: false,
-            origin: ORIGIN.to_owned(),
+            origin: origin.to_owned(),
             attests: Attests::Nothing,
             attachment: Some("platform"),
         }
+    }
+
+    /// Enrols the passkey for the user of this handle.
+    pub fn enrol(&mut self, relying_party: &Passkeys, handle: &[u8], now: Timestamp) -> Passkey {
+        let begun = relying_party.begin_registration(handle, "ada", "Ada", &[], Attestation::None);
+        let (options, pending) = begun.unwrap();
+        let created = self.create(&options);
+        let finished =
+            relying_party.finish_registration(&pending, &created, Creation::Asked, &NoTrustAnchors, now);
+        finished.unwrap()
+    }
+
+    /// Lets assertions name this user, even if the passkey was never enrolled.
+    pub fn set_user(&mut self, tenant: &TenantId, user: &UserId) {
+        self.handle = user_handle(tenant, user);
     }
 
     fn client_data(&self, kind: &str, options: &Value) -> Vec<u8> {
@@ -126,7 +161,7 @@ impl Authenticator {
     }
 
     /// Returns the result of `navigator.credentials.create()`.
-    pub(crate) fn create(&mut self, options: &Value) -> Value {
+    pub fn create(&mut self, options: &Value) -> Value {
         let handle = options["user"]["id"].as_str().unwrap();
         self.handle = BASE64URL_NOPAD.decode(handle.as_bytes()).unwrap();
         let point = self.key.public_key().as_ref();
@@ -169,7 +204,7 @@ impl Authenticator {
     }
 
     /// Returns the result of `navigator.credentials.get()`.
-    pub(crate) fn get(&mut self, options: &Value) -> Value {
+    pub fn get(&mut self, options: &Value) -> Value {
         self.counter += 1;
         let client = self.client_data("webauthn.get", options);
         let data = self.authenticator_data(options["rpId"].as_str().unwrap(), None);

@@ -6,20 +6,21 @@ use rcgen::{
 };
 
 /// A manufacturer with a root, and the certificate of a batch of authenticators.
-pub(crate) struct Maker {
+pub struct Maker {
     root: String,
+    root_der: Vec<u8>,
     certificate: Vec<u8>,
     key: KeyPair,
 }
 
 impl Maker {
-    /// Creates a manufacturer for any model, with a certificate that is valid for a century.
-    pub(crate) fn new() -> Self {
+    /// Creates a manufacturer of any model, with a certificate that is valid for a century.
+    pub fn of_any_model() -> Self {
         Self::of(None, 2100)
     }
 
-    /// Creates a manufacturer for one model, with a certificate that is valid until the end of a year.
-    pub(crate) fn of(aaguid: Option<[u8; 16]>, until: i32) -> Self {
+    /// Creates a manufacturer of one model, with a certificate that is valid until the end of a year.
+    pub fn of(aaguid: Option<[u8; 16]>, until: i32) -> Self {
         let mut root = CertificateParams::default();
         root.distinguished_name.push(DnType::CommonName, "Root of a vendor");
         root.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -45,20 +46,27 @@ impl Maker {
         batch.custom_extensions.extend(aaguid.map(extension));
         let key = KeyPair::generate().unwrap();
         let certificate = batch.signed_by(&key, &Issuer::from_params(&root, &root_key)).unwrap();
-        Self { root: root_certificate.pem(), certificate: certificate.der().to_vec(), key }
+        let (root, root_der) = (root_certificate.pem(), root_certificate.der().to_vec());
+        Self { root, root_der, certificate: certificate.der().to_vec(), key }
     }
 
     /// Returns the root certificate in PEM.
-    pub(crate) fn root(&self) -> &str {
+    pub fn root(&self) -> &str {
         &self.root
     }
 
+    /// Returns the root certificate in DER.
+    pub fn root_der(&self) -> &[u8] {
+        &self.root_der
+    }
+
     /// Returns the batch certificate in DER.
-    pub(crate) fn certificate(&self) -> &[u8] {
+    pub fn certificate(&self) -> &[u8] {
         &self.certificate
     }
 
-    pub(crate) fn sign(&self, bytes: &[u8]) -> Vec<u8> {
+    /// Signs with the key of the batch certificate (ECDSA on P-256 with SHA-256).
+    pub fn sign(&self, bytes: &[u8]) -> Vec<u8> {
         self.key.sign(bytes).unwrap()
     }
 }
