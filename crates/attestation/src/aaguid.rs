@@ -32,8 +32,8 @@ impl utoipa::ToSchema for Aaguid {
 #[error("write a UUID such as 73bb0cd4-e502-49b8-9c6f-b59445bf720b")]
 pub struct ParseAaguidError;
 
-/// The ends of the groups of hexadecimal digits, in bytes.
-const GROUPS: [usize; 5] = [4, 6, 8, 10, 16];
+/// Where the groups of hexadecimal digits after the first begin, in bytes.
+const GROUPS: [usize; 4] = [4, 6, 8, 10];
 
 impl FromStr for Aaguid {
     type Err = ParseAaguidError;
@@ -43,7 +43,7 @@ impl FromStr for Aaguid {
         let mut bytes = [0; 16];
         let mut digits = text.bytes();
         for (place, byte) in bytes.iter_mut().enumerate() {
-            if place > 0 && GROUPS.contains(&place) && digits.next() != Some(b'-') {
+            if GROUPS.contains(&place) && digits.next() != Some(b'-') {
                 return Err(ParseAaguidError);
             }
             let mut digit = || digits.next().and_then(|digit| char::from(digit).to_digit(16));
@@ -57,7 +57,7 @@ impl FromStr for Aaguid {
 impl fmt::Display for Aaguid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (place, byte) in self.0.iter().enumerate() {
-            if place > 0 && GROUPS.contains(&place) {
+            if GROUPS.contains(&place) {
                 f.write_str("-")?;
             }
             write!(f, "{byte:02x}")?;

@@ -137,11 +137,12 @@ mod tests {
     use crate::{Mode, catalog};
 
     #[test]
-    fn passkeys_are_counted_by_model_and_refused_ones_are_listed() {
+    fn passkeys_are_counted_by_model_and_a_thousand_refused_ones_are_listed() {
         let [first, second] = [catalog()[0].aaguid, catalog()[1].aaguid];
         let policy = Policy { mode: Mode::Allowlist, allowed_aaguids: vec![first], ..Policy::default() };
         let mut counter = ImpactCounter::new(&policy);
-        for (number, aaguid) in [first, second, second].into_iter().enumerate() {
+        let added = std::iter::once(first).chain(std::iter::repeat_n(second, MAX_LISTED + 1));
+        for (number, aaguid) in added.enumerate() {
             counter.add(EnrolledPasskey {
                 id: format!("fac_{number}"),
                 user_id: "usr_1".into(),
@@ -152,12 +153,12 @@ mod tests {
             });
         }
         let impact = counter.finish();
-        assert_eq!((impact.enrolled, impact.refused), (3, 2));
+        assert_eq!((impact.enrolled, impact.refused), (1_002, 1_001));
         let of = |wanted: Aaguid| impact.models.iter().find(|model| model.aaguid == wanted).unwrap();
         assert_eq!((of(first).enrolled, of(first).refused), (1, 0));
-        assert_eq!((of(second).enrolled, of(second).refused), (2, 2));
+        assert_eq!((of(second).enrolled, of(second).refused), (1_001, 1_001));
         let ids: Vec<_> = impact.passkeys.iter().map(|passkey| passkey.id.as_str()).collect();
-        assert_eq!(ids, ["fac_1", "fac_2"]);
+        assert_eq!((ids.len(), ids.first(), ids.last()), (1_000, Some(&"fac_1"), Some(&"fac_1000")));
         assert!(impact.passkeys.iter().all(|passkey| passkey.reason == Reason::AllowlistNoMatch));
     }
 }
