@@ -123,3 +123,14 @@ fn policy_with_missing_or_unknown_members_is_refused() {
     more["groups"] = serde_json::json!([]);
     assert!(serde_json::from_value::<Policy>(more).is_err());
 }
+
+#[test]
+fn reasons_have_one_name_and_an_advice_each() {
+    let mut advice: Vec<_> = Reason::ALL.map(Reason::advice).into();
+    for (reason, advice) in Reason::ALL.into_iter().zip(&advice) {
+        assert_eq!(serde_json::to_value(reason).unwrap(), reason.as_str());
+        assert!(advice.starts_with("this tenant does not allow"), "{advice}");
+    }
+    advice.dedup();
+    assert_eq!(advice.len(), Reason::ALL.len());
+}
