@@ -4,23 +4,13 @@
 use std::sync::Arc;
 
 use credentials::{
-    Aaguid, Assertion, Attestation, Creation, MemoryAttempts, MemoryCredentials, Passkey, Passkeys,
-    TrustAnchors,
-    conformance::{self, Authenticator},
+    Assertion, Attestation, Creation, MemoryAttempts, MemoryCredentials, Passkey, Passkeys,
+    conformance::{self, Authenticator, NoTrustAnchors},
     user_handle, user_of_handle,
 };
 use kernel::{Actor, Ctx, Env, ManualEnv, TenantId, UserId};
 
 const ORIGIN: &str = "https://id.example.com";
-
-/// Trusts no manufacturer.
-struct NoTrustAnchors;
-
-impl TrustAnchors for NoTrustAnchors {
-    fn roots(&self, _: Aaguid) -> Vec<Vec<u8>> {
-        Vec::new()
-    }
-}
 
 fn ctx() -> Ctx {
     let env: Arc<dyn Env> = Arc::new(ManualEnv::at("2026-01-01T00:00:00.000Z".parse().unwrap()));

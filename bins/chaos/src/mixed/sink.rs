@@ -13,8 +13,11 @@ use data_encoding::BASE64URL_NOPAD;
 use serde_json::{Value, json};
 use xtask::{server::member, sh::Result, wait::until};
 
-use super::client::Caller;
+use super::client::{Caller, browser};
 use crate::receivers::request;
+
+/// Number of the address that subscribes.
+const NUMBER: usize = 97;
 
 /// How the receiver behaves.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -127,12 +130,8 @@ impl Sink {
 
 /// Posts JSON, and returns the body of the response.
 fn post(caller: &mut Caller, token: &str, path: &str, body: &Value) -> Result<String> {
-    let body = body.to_string();
-    let answer = caller.ask(&format!(
-        "POST {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\n\
-         Content-Length: {}\r\n\r\n{body}",
-        body.len()
-    ))?;
+    let headers = format!("Authorization: Bearer {token}\r\n");
+    let answer = caller.ask(&browser("POST", path, NUMBER, &headers, &body.to_string()))?;
     if [200, 201].contains(&answer.status) { Ok(answer.body) } else { Err(format!("POST {path}: {answer}")) }
 }
 

@@ -44,10 +44,8 @@ impl Transmitter {
 
     /// Builds the request that pushes a token (RFC 8935).
     pub(super) fn request(&self, token: &str) -> String {
-        let headers = format!(
-            "Authorization: {}\r\nContent-Type: application/secevent+jwt\r\nAccept: application/json\r\n",
-            self.authorization
-        );
+        let headers =
+            format!("Authorization: {}\r\nContent-Type: application/secevent+jwt\r\n", self.authorization);
         request("POST", &self.path, NUMBER, &headers, token)
     }
 }

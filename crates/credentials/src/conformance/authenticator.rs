@@ -16,7 +16,8 @@ use super::Maker;
 use crate::{Aaguid, Attestation, Creation, Passkey, Passkeys, TrustAnchors, user_handle};
 
 /// Trusts no manufacturer.
-struct NoTrustAnchors;
+#[derive(Debug)]
+pub struct NoTrustAnchors;
 
 impl TrustAnchors for NoTrustAnchors {
     fn roots(&self, _: Aaguid) -> Vec<Vec<u8>> {

@@ -18,7 +18,7 @@ use crate::{
     SignInPolicy, SignInStore, Ticket, TicketKind, TicketStore, attempts,
 };
 
-pub use authenticator::{Attests, Authenticator};
+pub use authenticator::{Attests, Authenticator, NoTrustAnchors};
 pub use maker::Maker;
 
 /// Returns an authenticator app that was enrolled some milliseconds after `ctx`.

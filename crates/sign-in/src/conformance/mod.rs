@@ -11,7 +11,9 @@ use audit::Audited;
 use kernel::{Ctx, Env, ManualEnv, TenantId};
 use sessions::{GraceAct, Standing};
 
-pub use self::rig::{NoTrustAnchors, PlainKeys};
+pub use credentials::conformance::NoTrustAnchors;
+
+pub use self::rig::PlainKeys;
 use self::{
     model::Model,
     rig::Rig,

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use audit::{Audited, Event, events::users::UserUpdated};
 use credentials::{
-    Aaguid, Attestation, Creation, Factor, FactorData, FactorId, FactorStore, Passkeys, SignInStore,
-    TicketKind, TicketStore, TrustAnchors, conformance::Authenticator,
+    Attestation, Creation, Factor, FactorData, FactorId, FactorStore, Passkeys, SignInStore, TicketKind,
+    TicketStore,
+    conformance::{Authenticator, NoTrustAnchors},
 };
 use directory::{LinkKind, NewPerson, PeopleStore, Person, Role};
 use kernel::{Actor, Ctx, Env, ManualEnv, Secret, TenantId, UserId};
@@ -43,16 +44,6 @@ impl TotpKeys for PlainKeys {
 
     fn open_totp(&self, _: &[u8], sealed: &[u8]) -> Option<Secret<Vec<u8>>> {
         Some(Secret::new(sealed.to_vec()))
-    }
-}
-
-/// Trusts no manufacturer.
-#[derive(Debug)]
-pub struct NoTrustAnchors;
-
-impl TrustAnchors for NoTrustAnchors {
-    fn roots(&self, _: Aaguid) -> Vec<Vec<u8>> {
-        Vec::new()
     }
 }
 
