@@ -19,6 +19,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::{
     api::{
+        Operations,
         auth::Auth,
         documents::Documents,
         frequent_routes,
@@ -105,7 +106,7 @@ pub fn bind(settings: &Settings, parts: ServerParts) -> io::Result<BoundServer> 
     let served = site.clone();
     let configure = move |config: &mut ServiceConfig| {
         config.app_data(served.clone()).app_data(ProblemPage(pages::problem_page));
-        let mut operations = utoipa_actix_web::service_config::ServiceConfig::new(config);
+        let mut operations = Operations::Routes(config);
         frequent_routes(&mut operations);
         routes(&mut operations);
         pages::routes(config);

@@ -8,6 +8,7 @@ pub(crate) mod documents;
 mod me;
 pub(crate) mod oidc;
 pub(crate) mod openapi;
+mod operations;
 mod people;
 mod provider_session;
 pub(crate) mod query;
@@ -19,8 +20,6 @@ pub(crate) mod ssf;
 pub(crate) mod sso;
 pub(crate) mod webhook_keys;
 
-use utoipa_actix_web::service_config::ServiceConfig;
-
 pub(crate) use self::{
     attestation::known_as,
     people::page as page_of_people,
@@ -31,6 +30,7 @@ pub(crate) use self::{
 };
 pub(crate) use self::{
     call::{Answer, Call, generated_id},
+    operations::Operations,
     provider_session::AtProvider,
     scim::MAX_CHANGES,
     site::Site,
@@ -38,8 +38,8 @@ pub(crate) use self::{
 pub use self::{documents::events, openapi::document};
 
 /// Registers every operation of the API, in the order of the API reference.
-pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
-    config
+pub(crate) fn routes(operations: &mut Operations<'_>) {
+    operations
         .configure(developers::routes)
         .configure(auth::routes)
         .configure(saml::routes)
@@ -54,6 +54,6 @@ pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
 
 /// Registers the operations that get most requests. actix compares a path with one pattern after the other, so these are
 /// compared first.
-pub(crate) fn frequent_routes(config: &mut ServiceConfig<'_>) {
-    config.configure(scim::routes).configure(me::routes);
+pub(crate) fn frequent_routes(operations: &mut Operations<'_>) {
+    operations.configure(scim::routes).configure(me::routes);
 }

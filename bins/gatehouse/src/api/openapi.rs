@@ -1,11 +1,9 @@
 //! The OpenAPI description: collected from the handlers, and completed with the parts that all operations share.
 
-use actix_web::App;
 use serde_json::{Value, json};
 use utoipa::OpenApi;
-use utoipa_actix_web::AppExt;
 
-use super::routes;
+use super::{Operations, routes};
 use gate::description;
 
 mod areas;
@@ -47,8 +45,8 @@ struct Base;
 
 /// Returns the whole document as JSON.
 pub fn document() -> Value {
-    let collected =
-        App::new().into_utoipa_app().openapi(Base::openapi()).configure(routes).split_for_parts().1;
+    let mut collected = Base::openapi();
+    routes(&mut Operations::Description(&mut collected));
     let mut document = serde_json::to_value(collected).unwrap_or_default();
     complete(&mut document);
     document

@@ -7,13 +7,12 @@ use serde::{Deserialize, Serialize};
 use sign_in::administration;
 use store::{Cost, Tx};
 use utoipa::ToSchema;
-use utoipa_actix_web::service_config::ServiceConfig;
 
 use super::{
     me::{NewPhone, Patched, phone_numbers},
     openapi::values,
 };
-use crate::api::{Answer, Call};
+use crate::api::{Answer, Call, Operations};
 use gate::{
     body::{Json, answer},
     errors::Problem,
@@ -21,8 +20,8 @@ use gate::{
     permissions::{Permission, ReadPeople, WritePeople},
 };
 
-pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
-    config.service(list_people).service(get_person).service(patch_person);
+pub(crate) fn routes(operations: &mut Operations<'_>) {
+    operations.service(list_people).service(get_person).service(patch_person);
 }
 
 /// A user, as other users of the tenant see them.

@@ -6,13 +6,12 @@ use kernel::TenantId;
 use serde::Serialize;
 use store::Tx;
 use utoipa::ToSchema;
-use utoipa_actix_web::service_config::ServiceConfig;
 
-use crate::api::{Site, generated_id, settings::webhooks::public_keys};
+use crate::api::{Operations, Site, generated_id, settings::webhooks::public_keys};
 use gate::{access::Visitor, errors::Problem};
 
-pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
-    config.service(webhook_keys);
+pub(crate) fn routes(operations: &mut Operations<'_>) {
+    operations.service(webhook_keys);
 }
 
 /// Returns the URL of the public keys of a webhook.

@@ -3,15 +3,16 @@
 mod distributed;
 mod names;
 
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::LazyLock};
 
 use audit::EntryKeys;
+use diesel::{Connection, SqliteConnection};
 use diesel_async::{AsyncConnection, AsyncPgConnection, SimpleAsyncConnection};
 use kernel::{MasterKeys, Secret};
 
 pub use self::distributed::WORKERS_VARIABLE;
 use self::names::fresh_name;
-use crate::{DatabaseUrl, Store};
+use crate::{DatabaseUrl, Store, migrate};
 
 /// Tables that stay on the coordinator of a distributed database.
 pub const ON_COORDINATOR: [&str; 6] = crate::distribution::ON_COORDINATOR;
@@ -52,6 +53,18 @@ pub struct TestDatabase {
     folder: Option<PathBuf>,
 }
 
+/// A migrated SQLite database, which the others are copied from.
+static MIGRATED_FILE: LazyLock<Vec<u8>> = LazyLock::new(|| {
+    let path = std::env::temp_dir().join(fresh_name());
+    let url = path.to_str().expect("the temporary directory has a name in UTF-8");
+    let mut conn = SqliteConnection::establish(url).expect("create the file");
+    migrate::sqlite(&mut conn).expect("migrate the file");
+    drop(conn);
+    let file = std::fs::read(&path).expect("read the file");
+    let _leftover = std::fs::remove_file(&path);
+    file
+});
+
 /// Serializes creation of the PostgreSQL template database that the others are copied from.
 static TEMPLATE: tokio::sync::Mutex<bool> = tokio::sync::Mutex::const_new(false);
 static TEMPLATE_NAME: std::sync::OnceLock<String> = std::sync::OnceLock::new();
@@ -66,8 +79,9 @@ impl TestDatabase {
             Kind::Sqlite => {
                 let folder = std::env::temp_dir().join(fresh_name());
                 std::fs::create_dir_all(&folder).expect("create a temporary directory");
-                let url = DatabaseUrl::Sqlite(folder.join("gatehouse.db"));
-                Self { url, folder: Some(folder) }
+                let path = folder.join("gatehouse.db");
+                std::fs::write(&path, &*MIGRATED_FILE).expect("copy the migrated file");
+                Self { url: DatabaseUrl::Sqlite(path), folder: Some(folder) }
             }
             Kind::Postgres => Self { url: DatabaseUrl::Postgres(copy_of_template().await), folder: None },
         }

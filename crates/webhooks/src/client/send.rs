@@ -1,6 +1,10 @@
 //! Sends requests within limits.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    sync::{Arc, LazyLock},
+    time::Duration,
+};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, Version, header};
@@ -114,7 +118,8 @@ impl fmt::Debug for Client {
 }
 
 impl Client {
-    /// Creates a client. Reads the operating system's trusted certificates from files, so call it at startup.
+    /// Creates a client. The first one in a process reads the operating system's trusted certificates from files, so call it at
+    /// startup.
     pub fn new(guard: AddressGuard, settings: ClientSettings) -> Result<Self, SetupError> {
         let ClientSettings { time_limit: limit, extra_roots, resolver, keeps_connections } = settings;
         let roots = Arc::new(roots(extra_roots)?);
@@ -245,10 +250,16 @@ fn was_used(error: &legacy::Error) -> bool {
     extras.get::<ConnectionUse>().is_some_and(ConnectionUse::is_marked)
 }
 
-/// Returns the root certificates of the operating system, and these.
-fn roots(extra_roots: Vec<CertificateDer<'static>>) -> Result<RootCertStore, SetupError> {
+/// The root certificates of the operating system, read once.
+static SYSTEM_ROOTS: LazyLock<RootCertStore> = LazyLock::new(|| {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    roots
+});
+
+/// Returns the root certificates of the operating system, and these.
+fn roots(extra_roots: Vec<CertificateDer<'static>>) -> Result<RootCertStore, SetupError> {
+    let mut roots = SYSTEM_ROOTS.clone();
     for root in extra_roots {
         roots.add(root)?;
     }

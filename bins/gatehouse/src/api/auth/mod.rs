@@ -15,17 +15,16 @@ mod step_up;
 mod tenant;
 mod verify;
 
-use utoipa_actix_web::service_config::ServiceConfig;
-
 pub(crate) use self::{
     answer::{PasskeySetup, device_of, offer_binding, set_cookies},
     area::{Auth, NAME},
     resume::set_ticket_cookie,
     sign_out::Revoked,
 };
+use crate::api::Operations;
 
-pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
-    config
+pub(crate) fn routes(operations: &mut Operations<'_>) {
+    operations
         .service(password::sign_in_with_password)
         .service(tenant::choose_tenant)
         .service(verify::verify_factor)

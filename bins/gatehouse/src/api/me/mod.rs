@@ -10,12 +10,11 @@ pub(crate) mod sessions;
 pub(crate) mod tokens;
 mod totp;
 
-use utoipa_actix_web::service_config::ServiceConfig;
-
 pub(crate) use self::profile::{NewPhone, Patched, phone_numbers};
+use crate::api::Operations;
 
-pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
-    config
+pub(crate) fn routes(operations: &mut Operations<'_>) {
+    operations
         .service(profile::get_me)
         .service(profile::patch_me)
         .service(sessions::list_sessions)

@@ -9,12 +9,11 @@ mod login;
 mod logout;
 mod provider;
 
-use utoipa_actix_web::service_config::ServiceConfig;
-
 pub(crate) use self::provider::relying_party;
+use crate::api::Operations;
 
-pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
-    config
+pub(crate) fn routes(operations: &mut Operations<'_>) {
+    operations
         .service(login::oidc_login)
         .service(callback::oidc_callback)
         .service(jwks::oidc_jwks)

@@ -9,13 +9,12 @@ mod metadata;
 mod provider;
 mod slo;
 
-use utoipa_actix_web::service_config::ServiceConfig;
-
 pub(crate) use self::{
     area::Saml,
     login::{LoginQuery, MAX_RELAY_STATE},
     provider::service_of,
 };
+use crate::api::Operations;
 pub(crate) use crate::workers::saml::SamlWorker;
 
 /// Outcomes of a response, besides failed checks, as labels of the metrics.
@@ -23,8 +22,8 @@ pub(crate) const OUTCOMES: [&str; 3] = ["SIGNED_IN", "MFA_OWED", "TESTED"];
 /// Outcomes of a metadata refresh, as labels of the metrics.
 pub(crate) const READINGS: [&str; 3] = ["unchanged", "changed", "failed"];
 
-pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
-    config
+pub(crate) fn routes(operations: &mut Operations<'_>) {
+    operations
         .service(metadata::saml_metadata)
         .service(login::saml_login)
         .service(acs::saml_acs)

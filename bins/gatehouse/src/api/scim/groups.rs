@@ -12,7 +12,6 @@ use scim_core::{
     schema::GROUPS,
 };
 use store::Cost;
-use utoipa_actix_web::service_config::ServiceConfig;
 
 use super::{
     answers::{Answer, list, no_content, one, resource_id, unsealed},
@@ -22,14 +21,14 @@ use super::{
     shapes::{ScimGroup, ScimGroupBody, ScimGroupList, ScimPatch, ScimSearch},
     target::{Target, change_large, search},
 };
-use crate::api::{Call, Site};
+use crate::api::{Call, Operations, Site};
 use gate::{
     body::ScimJson,
     permissions::{ScimRead, ScimWrite},
 };
 
-pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
-    config
+pub(crate) fn routes(operations: &mut Operations<'_>) {
+    operations
         .service(list_groups)
         .service(search_groups)
         .service(create_group)

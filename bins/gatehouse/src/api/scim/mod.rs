@@ -13,11 +13,10 @@ mod target;
 mod users;
 
 pub(crate) use self::target::MAX_CHANGES;
+use crate::api::Operations;
 
-use utoipa_actix_web::service_config::ServiceConfig;
-
-pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
-    config
+pub(crate) fn routes(operations: &mut Operations<'_>) {
+    operations
         .configure(service::routes)
         .configure(users::routes)
         .configure(groups::routes)

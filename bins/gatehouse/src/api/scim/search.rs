@@ -3,7 +3,6 @@
 use actix_web::post;
 use scim_core::{Params, Query, ScimStore, Search, SearchResult};
 use store::Cost;
-use utoipa_actix_web::service_config::ServiceConfig;
 
 use super::{
     answers::{Answer, list, unsealed},
@@ -11,11 +10,11 @@ use super::{
     shapes::{ScimList, ScimSearch},
     target,
 };
-use crate::api::Call;
+use crate::api::{Call, Operations};
 use gate::{body::ScimJson, permissions::ScimRead};
 
-pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
-    config.service(search_all);
+pub(crate) fn routes(operations: &mut Operations<'_>) {
+    operations.service(search_all);
 }
 
 /// Search users and groups

@@ -7,18 +7,17 @@ use scim_core::{
     service_provider_config,
 };
 use serde_json::Value;
-use utoipa_actix_web::service_config::ServiceConfig;
 
 use super::{root::root, shapes::ScimList};
-use crate::api::{Call, Site};
+use crate::api::{Call, Operations, Site};
 use gate::{
     body::scim_answer,
     errors::{Problem, ScimProblem},
     permissions::ScimRead,
 };
 
-pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
-    config
+pub(crate) fn routes(operations: &mut Operations<'_>) {
+    operations
         .service(get_service_provider_config)
         .service(list_schemas)
         .service(get_schema)

@@ -16,7 +16,6 @@ use scim_core::{
 };
 use store::Cost;
 use tokens::removals::RemovalKind;
-use utoipa_actix_web::service_config::ServiceConfig;
 
 use super::{
     answers::{Answer, list, no_content, one, resource_id, unsealed},
@@ -26,14 +25,14 @@ use super::{
     shapes::{ScimPatch, ScimSearch, ScimUser, ScimUserBody, ScimUserList},
     target::{Target, change, search},
 };
-use crate::api::Call;
+use crate::api::{Call, Operations};
 use gate::{
     body::ScimJson,
     permissions::{Permission, ScimRead, ScimWrite},
 };
 
-pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
-    config
+pub(crate) fn routes(operations: &mut Operations<'_>) {
+    operations
         .service(list_users)
         .service(search_users)
         .service(create_user)

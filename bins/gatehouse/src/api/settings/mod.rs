@@ -31,11 +31,10 @@ pub(crate) use self::{
     sso_accounts::Accounts as SsoAccounts,
     users::filter as user_filter,
 };
+use crate::api::Operations;
 
-use utoipa_actix_web::service_config::ServiceConfig;
-
-pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
-    config
+pub(crate) fn routes(operations: &mut Operations<'_>) {
+    operations
         .service(tenant::get_tenant)
         .service(tenant::rename_tenant)
         .service(sign_in_policy::get_sign_in_policy)
@@ -119,12 +118,12 @@ pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
         .service(domains::list_domains)
         .service(domains::verify_domain)
         .service(domains::delete_domain);
-    routes_to_receivers(config);
+    routes_to_receivers(operations);
 }
 
 /// Adds the routes of webhooks, log streams and shared signals.
-fn routes_to_receivers(config: &mut ServiceConfig<'_>) {
-    config
+fn routes_to_receivers(operations: &mut Operations<'_>) {
+    operations
         .service(webhooks::list_webhooks)
         .service(webhooks::create_webhook)
         .service(webhooks::get_webhook)

@@ -11,16 +11,15 @@ mod subjects;
 mod transmitter;
 mod verification;
 
-use utoipa_actix_web::service_config::ServiceConfig;
-
 pub(crate) use self::{
     connection::connection_of,
     issuer::{configuration_url, issuer, receiving_url},
     received::received_rate,
 };
+use crate::api::Operations;
 
-pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
-    config
+pub(crate) fn routes(operations: &mut Operations<'_>) {
+    operations
         .service(transmitter::ssf_configuration)
         .service(transmitter::ssf_jwks)
         .service(stream::create_ssf_stream)
