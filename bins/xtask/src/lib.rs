@@ -2,6 +2,7 @@
 
 pub mod citus;
 pub mod cluster;
+pub mod installing;
 pub mod python;
 pub mod server;
 pub mod sh;

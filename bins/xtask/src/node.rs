@@ -7,6 +7,7 @@ use std::{
 };
 
 use xtask::{
+    installing,
     sh::{self, Result},
     system,
 };
@@ -14,6 +15,7 @@ use xtask::{
 /// Returns a directory with copies of the files in `tool` and the packages in its lock file.
 pub(crate) fn environment(tool: &Path) -> Result<PathBuf> {
     system::install(&system::NODE)?;
+    let _lock = installing::lock()?;
     let mut hasher = DefaultHasher::new();
     let files: Vec<_> = std::fs::read_dir(tool)
         .map_err(|error| format!("{}: {error}", tool.display()))?

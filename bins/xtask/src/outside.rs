@@ -1,6 +1,6 @@
 //! Runs third-party tools against the server on both databases.
 
-use std::{path::Path, process::Command};
+use std::{path::Path, process::Command, time::Instant};
 
 use clap::ValueEnum;
 use xtask::{
@@ -23,17 +23,26 @@ const MANY_ROUNDS: u32 = 40;
 pub(crate) fn run(postgres: &str) -> Result<()> {
     within(|folder| {
         let sqlite = format!("sqlite:{}", folder.join("outside.db").display());
-        [sqlite.as_str(), postgres].into_iter().try_for_each(|database| on(database, folder))?;
-        clients::run(folder)?;
-        clients::administrator(folder)?;
-        webhooks::run(folder)?;
-        witnesses::run(folder)?;
-        log_streams::run(folder, ROUNDS)?;
-        monitoring::run(folder)?;
-        step_up::run(folder, postgres)?;
-        saml::run(folder)?;
-        oidc::run(folder)
+        timed("SCIM and Auth.js on SQLite", || on(&sqlite, folder))?;
+        timed("SCIM and Auth.js on PostgreSQL", || on(postgres, folder))?;
+        timed("generated clients", || clients::run(folder))?;
+        timed("requests of an administrator", || clients::administrator(folder))?;
+        timed("webhooks", || webhooks::run(folder))?;
+        timed("audit log", || witnesses::run(folder))?;
+        timed("log streams", || log_streams::run(folder, ROUNDS))?;
+        timed("monitoring", || monitoring::run(folder))?;
+        timed("step-up", || step_up::run(folder, postgres))?;
+        timed("SAML", || saml::run(folder))?;
+        timed("OpenID Connect", || oidc::run(folder))
     })
+}
+
+/// Prints how long a part takes.
+fn timed(name: &str, run: impl FnOnce() -> Result<()>) -> Result<()> {
+    let start = Instant::now();
+    run()?;
+    println!("== {name}: {} s", start.elapsed().as_secs());
+    Ok(())
 }
 
 /// Some of the tools.

@@ -7,6 +7,7 @@ use std::{
 };
 
 use crate::{
+    installing,
     sh::{self, Result},
     system,
 };
@@ -14,6 +15,7 @@ use crate::{
 /// Returns the `python` of an environment with the packages in `{name}.txt`.
 pub fn environment(name: &str) -> Result<PathBuf> {
     system::install(&system::PYTHON)?;
+    let _lock = installing::lock()?;
     let list = sh::peers().join(format!("{name}.txt"));
     let text = std::fs::read_to_string(&list).map_err(|error| format!("{}: {error}", list.display()))?;
     let mut hasher = DefaultHasher::new();

@@ -5,7 +5,10 @@ use std::{
     process::{Command, Stdio},
 };
 
-use crate::sh::{self, Result};
+use crate::{
+    installing,
+    sh::{self, Result},
+};
 
 /// A package, and a check whether it is installed.
 pub struct Package {
@@ -142,6 +145,7 @@ fn says_yes(program: &str, words: &[&str]) -> bool {
 
 /// Installs the missing packages.
 pub fn install(packages: &[Package]) -> Result<()> {
+    let _lock = installing::lock()?;
     let missing: Vec<_> = packages.iter().filter(|package| !(package.there)()).collect();
     if missing.is_empty() {
         return Ok(());
@@ -163,6 +167,7 @@ pub fn install(packages: &[Package]) -> Result<()> {
 /// Downloads packages of one version and extracts their files into one folder, without installing them or their dependencies.
 /// A PHP application then does not install a web server.
 pub fn unpacked(names: &[&str], version: &str) -> Result<PathBuf> {
+    let _lock = installing::lock()?;
     let name = names.first().copied().unwrap_or_default();
     let folder = sh::root().join("target/tools").join(format!("{name}-{}", version.trim_end_matches(".*")));
     let done = folder.join("complete");

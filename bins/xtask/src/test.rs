@@ -1,6 +1,7 @@
 //! `cargo xtask test`: runs everything that CI checks and prints the duration of each stage.
 
 use std::{
+    fs::File,
     process::Command,
     time::{Duration, Instant},
 };
@@ -11,10 +12,10 @@ use xtask::{
     system,
 };
 
-use crate::{browser, outside, prose};
+use crate::{outside, prose};
 
 pub(crate) fn run() -> Result<()> {
-    let mut stages = Stages::default();
+    let mut stages = Stages::new();
     let done = all(&mut stages);
     stages.print();
     done
@@ -62,8 +63,21 @@ fn all(stages: &mut Stages) -> Result<()> {
     })?;
     stages.run("examples", examples)?;
     stages.run("faults", || sh::run(Command::new(sh::built("chaos")).arg("short")))?;
-    stages.run("outside tools", || outside::run(&url))?;
-    stages.run("browser", || browser::run(None))
+    // Each of these leaves a processor idle much of the time.
+    let outside = || outside::run(&url);
+    stages.run_both(("outside tools", outside), ("browser", browser_in_background))
+}
+
+/// Runs the browser tests in another process, and prints its output at the end.
+fn browser_in_background() -> Result<()> {
+    let path = sh::root().join("target/browser.log");
+    let failed = |error: std::io::Error| format!("{}: {error}", path.display());
+    let log = File::create(&path).map_err(failed)?;
+    let mut command = Command::new(std::env::current_exe().map_err(|error| error.to_string())?);
+    command.arg("browser").stdout(log.try_clone().map_err(failed)?).stderr(log);
+    let done = sh::run(&mut command);
+    print!("== output of browser\n{}", std::fs::read_to_string(&path).map_err(failed)?);
+    done
 }
 
 /// Runs every `examples/*.rs` of the domain crates to completion.
@@ -99,28 +113,61 @@ fn examples() -> Result<()> {
 }
 
 /// The stages that ran, with duration and success.
-#[derive(Default)]
-struct Stages(Vec<(&'static str, Duration, bool)>);
+struct Stages {
+    start: Instant,
+    ended: Vec<(&'static str, Duration, bool)>,
+}
 
 impl Stages {
+    fn new() -> Self {
+        Self { start: Instant::now(), ended: Vec::new() }
+    }
+
     fn run<T>(&mut self, name: &'static str, stage: impl FnOnce() -> Result<T>) -> Result<T> {
-        println!("== {name}");
-        let start = Instant::now();
-        let done = stage();
-        let time = start.elapsed();
-        println!("== {name}: {:.1} minutes", time.as_secs_f64() / 60.0);
-        self.0.push((name, time, done.is_ok()));
+        let (done, time) = timed(name, stage);
+        self.end(name, done, time)
+    }
+
+    /// Runs two stages at the same time.
+    fn run_both(
+        &mut self,
+        (name, stage): (&'static str, impl FnOnce() -> Result<()>),
+        (other_name, other): (&'static str, impl FnOnce() -> Result<()> + Send),
+    ) -> Result<()> {
+        let (first, second) = std::thread::scope(|scope| {
+            let other = scope.spawn(|| timed(other_name, other));
+            (timed(name, stage), other.join())
+        });
+        let second = second.unwrap_or_else(|_| (Err("panicked".into()), Duration::ZERO));
+        let (first, second) = (self.end(name, first.0, first.1), self.end(other_name, second.0, second.1));
+        first.and(second)
+    }
+
+    fn end<T>(&mut self, name: &'static str, done: Result<T>, time: Duration) -> Result<T> {
+        self.ended.push((name, time, done.is_ok()));
         done.map_err(|error| format!("{name}: {error}"))
     }
 
     fn print(&self) {
         println!("\n{:<20} minutes", "stage");
-        for (name, time, ok) in &self.0 {
-            println!("{name:<20} {:>7.1}  {}", time.as_secs_f64() / 60.0, if *ok { "ok" } else { "FAILED" });
+        for (name, time, ok) in &self.ended {
+            println!("{name:<20} {:>7.1}  {}", minutes(*time), if *ok { "ok" } else { "FAILED" });
         }
-        let total: Duration = self.0.iter().map(|(_, time, _)| *time).sum();
-        println!("{:<20} {:>7.1}", "total", total.as_secs_f64() / 60.0);
+        println!("{:<20} {:>7.1}", "total", minutes(self.start.elapsed()));
     }
+}
+
+fn timed<T>(name: &str, stage: impl FnOnce() -> Result<T>) -> (Result<T>, Duration) {
+    println!("== {name}");
+    let start = Instant::now();
+    let done = stage();
+    let time = start.elapsed();
+    println!("== {name}: {:.1} minutes", minutes(time));
+    (done, time)
+}
+
+fn minutes(time: Duration) -> f64 {
+    time.as_secs_f64() / 60.0
 }
 
 #[cfg(test)]
