@@ -99,11 +99,13 @@ fn signed_entries_are_read_and_unknown_ones_are_skipped() {
     let has_picture = |first: u8| metadata.makes[&aaguid(first)].picture.is_some();
     assert_eq!((1..=4).map(has_picture).collect::<Vec<_>>(), [true, false, false, false], "only PNG");
     assert!(!metadata.is_overdue(now()));
+    assert!(!metadata.is_overdue("2026-12-01T23:59:59.999Z".parse().unwrap()), "it may appear that day");
     assert!(metadata.is_overdue("2026-12-02T00:00:00.000Z".parse().unwrap()));
 
     let mut roots = Roots::default();
     assert!(roots.is_empty());
     roots.add_metadata(&metadata);
+    assert_eq!((roots.is_empty(), roots.of_any()), (false, 0));
     let proves = |roots: &Roots| (1..=5).map(|first| roots.of(aaguid(first)).count()).collect::<Vec<_>>();
     assert_eq!(proves(&roots), [1, 0, 0, 0, 0]);
     // A file named by an AAGUID proves that model. Another file proves all models that are not broken.
@@ -118,6 +120,28 @@ fn signed_entries_are_read_and_unknown_ones_are_skipped() {
         Err(FileError::Certificate)
     );
     assert!(matches!(roots.add_file("cut", b"-----BEGIN CERTIFICATE-----\nAA"), Err(FileError::Pem(_))));
+}
+
+#[test]
+fn picture_is_a_png_of_at_most_64_kib() {
+    let authority = Authority::new(NAME).unwrap();
+    let signer = Signer::new(authority.root().as_bytes(), Some(NAME)).unwrap();
+    let png = |bytes: usize| [&b"\x89PNG\r\n\x1a\n"[..], &vec![0; bytes - 8]].concat();
+    for (picture, is_kept) in [
+        (png(8), true),
+        (png(64 * 1024), true),
+        (png(64 * 1024 + 1), false),
+        (b"\xff\xd8\xff\xe0 JPEG".to_vec(), false),
+    ] {
+        let statement = json!({ "icon": in_picture(&picture), "attestationRootCertificates": [] });
+        let entry = json!({
+            "aaguid": aaguid(1).to_string(), "metadataStatement": statement, "statusReports": [],
+        });
+        let signed = authority.sign(&document(&json!([entry]))).unwrap();
+        let metadata = read(signed.as_bytes(), &signer, now()).unwrap();
+        let expected = is_kept.then_some(picture);
+        assert_eq!(metadata.makes[&aaguid(1)].picture, expected);
+    }
 }
 
 #[test]
@@ -182,8 +206,9 @@ fn changed_documents_are_refused() {
     ));
     assert!(matches!(read(with("alg", "RS256".into()).as_bytes(), &signer, now()), Err(MdsError::Signature)));
     assert!(matches!(read(with("x5c", json!([])).as_bytes(), &signer, now()), Err(MdsError::Malformed(_))));
-    let long = json!(vec![header["x5c"][0].clone(); 9]);
-    assert!(matches!(read(with("x5c", long).as_bytes(), &signer, now()), Err(MdsError::Malformed(_))));
+    let chain = |length: usize| with("x5c", json!(vec![header["x5c"][0].clone(); length]));
+    assert!(matches!(read(chain(8).as_bytes(), &signer, now()), Err(MdsError::Signature)));
+    assert!(matches!(read(chain(9).as_bytes(), &signer, now()), Err(MdsError::Malformed(_))));
     for bytes in [&b""[..], b".", b"..", b"a.b", b"!.!.!", parts[0].as_bytes()] {
         assert!(matches!(read(bytes, &signer, now()), Err(MdsError::Malformed(_))));
     }
