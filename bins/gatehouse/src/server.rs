@@ -19,7 +19,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::{
     api::{
-        Operations,
+        Registry,
         auth::Auth,
         documents::Documents,
         frequent_routes,
@@ -106,9 +106,9 @@ pub fn bind(settings: &Settings, parts: ServerParts) -> io::Result<BoundServer> 
     let served = site.clone();
     let configure = move |config: &mut ServiceConfig| {
         config.app_data(served.clone()).app_data(ProblemPage(pages::problem_page));
-        let mut operations = Operations::Routes(config);
-        frequent_routes(&mut operations);
-        routes(&mut operations);
+        let mut registry = Registry::Routes(config);
+        frequent_routes(&mut registry);
+        routes(&mut registry);
         pages::routes(config);
     };
     let server = listener.server(Service {

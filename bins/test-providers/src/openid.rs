@@ -133,6 +133,11 @@ pub struct OpenIdProvider {
     responses: Arc<Mutex<BTreeMap<String, Responds>>>,
 }
 
+/// Returns the `sub` of the user with this address.
+fn subject(email: &str) -> String {
+    format!("subject of {email}")
+}
+
 impl OpenIdProvider {
     /// The setting by which a server trusts the provider.
     pub fn trusted() -> (&'static str, &'static str) {
@@ -206,9 +211,20 @@ impl OpenIdProvider {
     pub fn claims(&self, request: &Authorization, email: &str, now: Timestamp) -> Map<String, Value> {
         let mut claims = self.signer.claims(request.get("nonce"), now);
         claims.insert("iss".into(), self.issuer.clone().into());
-        claims.insert("sub".into(), format!("subject of {email}").into());
+        claims.insert("sub".into(), subject(email).into());
         claims.insert("email".into(), email.into());
         claims
+    }
+
+    /// Returns the subject of security events about the user with this address (RFC 9493, section 3.2.3).
+    pub fn subject(&self, email: &str) -> Value {
+        json!({ "format": "iss_sub", "iss": self.issuer, "sub": subject(email) })
+    }
+
+    /// Serves the configuration of a transmitter of shared signals (SSF 1.0, section 7).
+    pub fn serve_transmitter(&self) {
+        let configuration = json!({ "issuer": self.issuer, "jwks_uri": format!("{}/keys", self.issuer) });
+        self.respond("/.well-known/ssf-configuration", Responds::json(&configuration));
     }
 
     /// Makes the token endpoint respond with a token of these claims.

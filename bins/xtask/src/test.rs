@@ -73,7 +73,8 @@ fn browser_in_background() -> Result<()> {
     let path = sh::root().join("target/browser.log");
     let failed = |error: std::io::Error| format!("{}: {error}", path.display());
     let log = File::create(&path).map_err(failed)?;
-    let mut command = Command::new(std::env::current_exe().map_err(|error| error.to_string())?);
+    // The program that runs these stages was replaced by their build.
+    let mut command = Command::new(sh::built("xtask"));
     command.arg("browser").stdout(log.try_clone().map_err(failed)?).stderr(log);
     let done = sh::run(&mut command);
     print!("== output of browser\n{}", std::fs::read_to_string(&path).map_err(failed)?);

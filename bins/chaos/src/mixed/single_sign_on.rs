@@ -181,7 +181,7 @@ impl SingleSignOn {
             "jti": format!("event-{}-{}", self.number, self.step),
             "iat": seconds,
             "toe": seconds,
-            "sub_id": { "format": "iss_sub", "iss": provider.issuer, "sub": format!("subject of {}", self.email) },
+            "sub_id": provider.subject(&self.email),
             "events": { "https://schemas.openid.net/secevent/caep/event-type/session-revoked": {} },
         });
         self.events.push_front(Event { token: provider.event_token(&claims), at: Instant::now() });

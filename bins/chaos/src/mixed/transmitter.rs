@@ -1,7 +1,7 @@
 //! The OpenID provider as a transmitter of shared signals.
 
 use serde_json::json;
-use test_providers::{OpenIdProvider, Responds};
+use test_providers::OpenIdProvider;
 use xtask::{server::member, sh::Result};
 
 use super::{
@@ -28,9 +28,7 @@ impl Transmitter {
         admin: &mut StepUpUser,
         caller: &mut Caller,
     ) -> Result<Self> {
-        let configuration =
-            json!({ "issuer": provider.issuer, "jwks_uri": format!("{}/keys", provider.issuer) });
-        provider.respond("/.well-known/ssf-configuration", Responds::json(&configuration));
+        provider.serve_transmitter();
         let body = json!({
             "name": "Provider", "issuer": provider.issuer, "audience": AUDIENCE, "connectionId": connection,
             "consequences": { "sessionRevoked": "END_SESSIONS" },

@@ -1,12 +1,12 @@
 //! `/api/developers`: the API description and the event catalog.
 
-use crate::api::Operations;
+use crate::api::Registry;
 use actix_web::{HttpRequest, HttpResponse, get, web};
 
 use super::Site;
 
-pub(crate) fn routes(operations: &mut Operations<'_>) {
-    operations.service(get_openapi).service(get_events);
+pub(crate) fn routes(registry: &mut Registry<'_>) {
+    registry.service(get_openapi).service(get_events);
 }
 
 /// Get the OpenAPI description

@@ -8,10 +8,10 @@ pub(crate) mod documents;
 mod me;
 pub(crate) mod oidc;
 pub(crate) mod openapi;
-mod operations;
 mod people;
 mod provider_session;
 pub(crate) mod query;
+mod registry;
 pub(crate) mod saml;
 mod scim;
 pub(crate) mod settings;
@@ -30,16 +30,16 @@ pub(crate) use self::{
 };
 pub(crate) use self::{
     call::{Answer, Call, generated_id},
-    operations::Operations,
     provider_session::AtProvider,
+    registry::Registry,
     scim::MAX_CHANGES,
     site::Site,
 };
 pub use self::{documents::events, openapi::document};
 
 /// Registers every operation of the API, in the order of the API reference.
-pub(crate) fn routes(operations: &mut Operations<'_>) {
-    operations
+pub(crate) fn routes(registry: &mut Registry<'_>) {
+    registry
         .configure(developers::routes)
         .configure(auth::routes)
         .configure(saml::routes)
@@ -54,6 +54,6 @@ pub(crate) fn routes(operations: &mut Operations<'_>) {
 
 /// Registers the operations that get most requests. actix compares a path with one pattern after the other, so these are
 /// compared first.
-pub(crate) fn frequent_routes(operations: &mut Operations<'_>) {
-    operations.configure(scim::routes).configure(me::routes);
+pub(crate) fn frequent_routes(registry: &mut Registry<'_>) {
+    registry.configure(scim::routes).configure(me::routes);
 }

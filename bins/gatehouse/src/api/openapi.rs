@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use utoipa::OpenApi;
 
-use super::{Operations, routes};
+use super::{Registry, routes};
 use gate::description;
 
 mod areas;
@@ -46,7 +46,7 @@ struct Base;
 /// Returns the whole document as JSON.
 pub fn document() -> Value {
     let mut collected = Base::openapi();
-    routes(&mut Operations::Description(&mut collected));
+    routes(&mut Registry::Description(&mut collected));
     let mut document = serde_json::to_value(collected).unwrap_or_default();
     complete(&mut document);
     document

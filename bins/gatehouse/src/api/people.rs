@@ -12,7 +12,7 @@ use super::{
     me::{NewPhone, Patched, phone_numbers},
     openapi::values,
 };
-use crate::api::{Answer, Call, Operations};
+use crate::api::{Answer, Call, Registry};
 use gate::{
     body::{Json, answer},
     errors::Problem,
@@ -20,8 +20,8 @@ use gate::{
     permissions::{Permission, ReadPeople, WritePeople},
 };
 
-pub(crate) fn routes(operations: &mut Operations<'_>) {
-    operations.service(list_people).service(get_person).service(patch_person);
+pub(crate) fn routes(registry: &mut Registry<'_>) {
+    registry.service(list_people).service(get_person).service(patch_person);
 }
 
 /// A user, as other users of the tenant see them.

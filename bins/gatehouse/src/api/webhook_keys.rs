@@ -7,11 +7,11 @@ use serde::Serialize;
 use store::Tx;
 use utoipa::ToSchema;
 
-use crate::api::{Operations, Site, generated_id, settings::webhooks::public_keys};
+use crate::api::{Registry, Site, generated_id, settings::webhooks::public_keys};
 use gate::{access::Visitor, errors::Problem};
 
-pub(crate) fn routes(operations: &mut Operations<'_>) {
-    operations.service(webhook_keys);
+pub(crate) fn routes(registry: &mut Registry<'_>) {
+    registry.service(webhook_keys);
 }
 
 /// Returns the URL of the public keys of a webhook.

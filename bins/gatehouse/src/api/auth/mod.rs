@@ -21,10 +21,10 @@ pub(crate) use self::{
     resume::set_ticket_cookie,
     sign_out::Revoked,
 };
-use crate::api::Operations;
+use crate::api::Registry;
 
-pub(crate) fn routes(operations: &mut Operations<'_>) {
-    operations
+pub(crate) fn routes(registry: &mut Registry<'_>) {
+    registry
         .service(password::sign_in_with_password)
         .service(tenant::choose_tenant)
         .service(verify::verify_factor)

@@ -11,10 +11,10 @@ pub(crate) mod tokens;
 mod totp;
 
 pub(crate) use self::profile::{NewPhone, Patched, phone_numbers};
-use crate::api::Operations;
+use crate::api::Registry;
 
-pub(crate) fn routes(operations: &mut Operations<'_>) {
-    operations
+pub(crate) fn routes(registry: &mut Registry<'_>) {
+    registry
         .service(profile::get_me)
         .service(profile::patch_me)
         .service(sessions::list_sessions)

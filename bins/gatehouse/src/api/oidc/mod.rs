@@ -10,10 +10,10 @@ mod logout;
 mod provider;
 
 pub(crate) use self::provider::relying_party;
-use crate::api::Operations;
+use crate::api::Registry;
 
-pub(crate) fn routes(operations: &mut Operations<'_>) {
-    operations
+pub(crate) fn routes(registry: &mut Registry<'_>) {
+    registry
         .service(login::oidc_login)
         .service(callback::oidc_callback)
         .service(jwks::oidc_jwks)

@@ -14,7 +14,7 @@ pub(crate) use self::{
     login::{LoginQuery, MAX_RELAY_STATE},
     provider::service_of,
 };
-use crate::api::Operations;
+use crate::api::Registry;
 pub(crate) use crate::workers::saml::SamlWorker;
 
 /// Outcomes of a response, besides failed checks, as labels of the metrics.
@@ -22,8 +22,8 @@ pub(crate) const OUTCOMES: [&str; 3] = ["SIGNED_IN", "MFA_OWED", "TESTED"];
 /// Outcomes of a metadata refresh, as labels of the metrics.
 pub(crate) const READINGS: [&str; 3] = ["unchanged", "changed", "failed"];
 
-pub(crate) fn routes(operations: &mut Operations<'_>) {
-    operations
+pub(crate) fn routes(registry: &mut Registry<'_>) {
+    registry
         .service(metadata::saml_metadata)
         .service(login::saml_login)
         .service(acs::saml_acs)

@@ -21,14 +21,14 @@ use super::{
     shapes::{ScimGroup, ScimGroupBody, ScimGroupList, ScimPatch, ScimSearch},
     target::{Target, change_large, search},
 };
-use crate::api::{Call, Operations, Site};
+use crate::api::{Call, Registry, Site};
 use gate::{
     body::ScimJson,
     permissions::{ScimRead, ScimWrite},
 };
 
-pub(crate) fn routes(operations: &mut Operations<'_>) {
-    operations
+pub(crate) fn routes(registry: &mut Registry<'_>) {
+    registry
         .service(list_groups)
         .service(search_groups)
         .service(create_group)

@@ -13,10 +13,10 @@ mod target;
 mod users;
 
 pub(crate) use self::target::MAX_CHANGES;
-use crate::api::Operations;
+use crate::api::Registry;
 
-pub(crate) fn routes(operations: &mut Operations<'_>) {
-    operations
+pub(crate) fn routes(registry: &mut Registry<'_>) {
+    registry
         .configure(service::routes)
         .configure(users::routes)
         .configure(groups::routes)

@@ -10,11 +10,11 @@ use super::{
     shapes::{ScimList, ScimSearch},
     target,
 };
-use crate::api::{Call, Operations};
+use crate::api::{Call, Registry};
 use gate::{body::ScimJson, permissions::ScimRead};
 
-pub(crate) fn routes(operations: &mut Operations<'_>) {
-    operations.service(search_all);
+pub(crate) fn routes(registry: &mut Registry<'_>) {
+    registry.service(search_all);
 }
 
 /// Search users and groups

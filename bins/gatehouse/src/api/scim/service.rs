@@ -9,15 +9,15 @@ use scim_core::{
 use serde_json::Value;
 
 use super::{root::root, shapes::ScimList};
-use crate::api::{Call, Operations, Site};
+use crate::api::{Call, Registry, Site};
 use gate::{
     body::scim_answer,
     errors::{Problem, ScimProblem},
     permissions::ScimRead,
 };
 
-pub(crate) fn routes(operations: &mut Operations<'_>) {
-    operations
+pub(crate) fn routes(registry: &mut Registry<'_>) {
+    registry
         .service(get_service_provider_config)
         .service(list_schemas)
         .service(get_schema)

@@ -25,14 +25,14 @@ use super::{
     shapes::{ScimPatch, ScimSearch, ScimUser, ScimUserBody, ScimUserList},
     target::{Target, change, search},
 };
-use crate::api::{Call, Operations};
+use crate::api::{Call, Registry};
 use gate::{
     body::ScimJson,
     permissions::{Permission, ScimRead, ScimWrite},
 };
 
-pub(crate) fn routes(operations: &mut Operations<'_>) {
-    operations
+pub(crate) fn routes(registry: &mut Registry<'_>) {
+    registry
         .service(list_users)
         .service(search_users)
         .service(create_user)

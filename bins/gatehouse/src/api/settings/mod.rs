@@ -31,10 +31,10 @@ pub(crate) use self::{
     sso_accounts::Accounts as SsoAccounts,
     users::filter as user_filter,
 };
-use crate::api::Operations;
+use crate::api::Registry;
 
-pub(crate) fn routes(operations: &mut Operations<'_>) {
-    operations
+pub(crate) fn routes(registry: &mut Registry<'_>) {
+    registry
         .service(tenant::get_tenant)
         .service(tenant::rename_tenant)
         .service(sign_in_policy::get_sign_in_policy)
@@ -118,12 +118,12 @@ pub(crate) fn routes(operations: &mut Operations<'_>) {
         .service(domains::list_domains)
         .service(domains::verify_domain)
         .service(domains::delete_domain);
-    routes_to_receivers(operations);
+    routes_to_receivers(registry);
 }
 
 /// Adds the routes of webhooks, log streams and shared signals.
-fn routes_to_receivers(operations: &mut Operations<'_>) {
-    operations
+fn routes_to_receivers(registry: &mut Registry<'_>) {
+    registry
         .service(webhooks::list_webhooks)
         .service(webhooks::create_webhook)
         .service(webhooks::get_webhook)

@@ -16,10 +16,10 @@ pub(crate) use self::{
     issuer::{configuration_url, issuer, receiving_url},
     received::received_rate,
 };
-use crate::api::Operations;
+use crate::api::Registry;
 
-pub(crate) fn routes(operations: &mut Operations<'_>) {
-    operations
+pub(crate) fn routes(registry: &mut Registry<'_>) {
+    registry
         .service(transmitter::ssf_configuration)
         .service(transmitter::ssf_jwks)
         .service(stream::create_ssf_stream)

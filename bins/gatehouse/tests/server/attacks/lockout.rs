@@ -9,7 +9,7 @@ use sessions::{Method, Session, SessionStore};
 use crate::{
     api::auth::passkeys::enrol,
     support::{
-        Answer, Authenticator, Browser, Idp, Person, Server, Tenant, ending_in, idp_metadata, on_both,
+        Answer, Browser, Idp, Person, Server, Tenant, authenticator, ending_in, idp_metadata, on_both,
     },
 };
 
@@ -184,7 +184,7 @@ fn passkeys_can_be_the_only_factor_if_an_administrator_has_or_may_enrol_one() {
             policy.mfa.accepted_factors = vec![credentials::FactorKind::Webauthn];
         });
         // Under this policy the administrator must enrol a passkey first.
-        let mut device = Authenticator::new(crate::support::ORIGIN);
+        let mut device = authenticator();
         assert_eq!(enrol(&admin, &mut device).status, 200);
         assert_eq!(attestation(&nobodys_model()).status, 200, "the administrator has a passkey");
         let me = admin.get("/api/me").json()["id"].as_str().unwrap().to_owned();
@@ -226,7 +226,7 @@ fn concurrent_removal_of_the_last_two_credentials_keeps_one() {
             let both = ["one", "two"].map(|name| {
                 let email = format!("{name}@tenant{round}.example.com");
                 let (person, browser) = server.signed_in(&tenant, &email, Role::Admin);
-                assert_eq!(enrol(&browser, &mut Authenticator::new(crate::support::ORIGIN)).status, 200);
+                assert_eq!(enrol(&browser, &mut authenticator()).status, 200);
                 let id = person.id.clone();
                 server.write(&tenant.id, async move |_, tx| tx.delete_password(&id).await);
                 server.proved(&browser, "ACCOUNT_SECURITY_CHANGE")

@@ -38,6 +38,11 @@ use serde_json::{Value, json};
 /// The API description, which takes a fraction of a second to build.
 pub(crate) static API: LazyLock<Value> = LazyLock::new(gatehouse::api::document);
 
+/// Returns a software authenticator for passkeys of the test servers.
+pub(crate) fn authenticator() -> Authenticator {
+    Authenticator::new(ORIGIN)
+}
+
 /// Reads the SAML request from the page that posts it, or from the redirect.
 pub(crate) fn sent(answer: &Answer) -> Sent {
     if answer.status == 303 {

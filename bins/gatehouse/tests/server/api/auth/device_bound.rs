@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use store::testing::Kind;
 
 use super::passkeys::enrol;
-use crate::support::{Answer, Authenticator, Browser, Device, Person, Server, Tenant};
+use crate::support::{Answer, Browser, Device, Person, Server, Tenant, authenticator};
 
 const SETTINGS: [(&str, &str); 2] = [("base_url", "https://gate.example"), ("device_bound_sessions", "true")];
 const BOUND: &str = "__Host-gatehouse-bound-";
@@ -199,7 +199,7 @@ fn a_session_stays_bound_when_it_gets_another_id_and_ends_without_its_cookie() {
     on_both(|world| {
         let (browser, mut device) = world.bound();
         let before = browser.cookie("as_sid");
-        let mut authenticator = Authenticator::new(crate::support::ORIGIN);
+        let mut authenticator = authenticator();
         "https://gate.example".clone_into(&mut authenticator.origin);
         let enrolled = enrol(&browser, &mut authenticator);
         assert_eq!((enrolled.status, enrolled.header(REGISTRATION)), (200, ""), "{}", enrolled.text);
@@ -248,7 +248,7 @@ fn copied_cookies_get_no_challenge_to_bind_the_session() {
         let continued = browser.post("/api/auth/sign-in/continue", &json!({}));
         assert_eq!(continued.json()["status"], "SIGNED_IN", "{}", continued.text);
         assert_eq!(continued.header(REGISTRATION), "");
-        let mut authenticator = Authenticator::new(crate::support::ORIGIN);
+        let mut authenticator = authenticator();
         "https://gate.example".clone_into(&mut authenticator.origin);
         let enrolled = enrol(&browser, &mut authenticator);
         assert_eq!((enrolled.status, enrolled.header(REGISTRATION)), (200, ""));

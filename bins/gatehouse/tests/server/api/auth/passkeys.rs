@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use store::testing::Kind;
 
 use super::enrolment::enrol_totp;
-use crate::support::{Answer, Authenticator, Browser, Server, code, on_both};
+use crate::support::{Answer, Authenticator, Browser, Server, authenticator, code, on_both};
 
 pub(crate) fn enrol(browser: &Browser, device: &mut Authenticator) -> Answer {
     let begun = browser.post("/api/me/factors/passkeys/options", &json!({}));
@@ -38,7 +38,7 @@ fn passkey_signs_in_as_both_factors_or_as_the_second() {
         let ada = server.person(&tenant, "ada@example.com", Role::Member);
         let browser = server.browser();
         assert_eq!(browser.sign_in(&ada.email, ada.password).json()["status"], "ENROLMENT_REQUIRED");
-        let mut device = Authenticator::new(crate::support::ORIGIN);
+        let mut device = authenticator();
         device.aaguid = *b"\xfa\x2b\x99\xdc\x9e\x39\x42\x57\x8f\x92\x4a\x30\xd2\x3c\x41\x18";
         device.backup_eligible = true;
         let made = enrol(&browser, &mut device);
@@ -79,7 +79,7 @@ fn sign_in_with_a_code_offers_a_passkey_that_the_browser_creates_without_asking(
         let tenant = server.tenant("acme");
         let (ada, browser) = server.signed_in(&tenant, "ada@example.com", Role::Member);
         let secret = enrol_totp(server, &browser);
-        let mut device = Authenticator::new(crate::support::ORIGIN);
+        let mut device = authenticator();
         (device.asks, device.verifies) = (false, false);
         let signed_in = |query: &str, steps: i64| {
             let browser = server.browser();
@@ -120,7 +120,7 @@ fn passkeys_created_without_asking_are_never_the_only_factor_and_obey_the_polici
         let tenant = server.tenant("acme");
         let (_, browser) = server.signed_in(&tenant, "ada@example.com", Role::Member);
         let begun = browser.post("/api/me/factors/passkeys/options", &json!({})).json();
-        let mut device = Authenticator::new(crate::support::ORIGIN);
+        let mut device = authenticator();
         device.asks = false;
         is(&accept(&browser, &begun, &mut device, true), 401, "TICKET_INVALID");
         // Also beside a factor that was enrolled meanwhile: this ticket came without a proof.
@@ -159,7 +159,7 @@ fn invalid_authenticator_responses_are_refused() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (_, browser) = server.signed_in(&tenant, "ada@example.com", Role::Member);
-        let mut device = Authenticator::new(crate::support::ORIGIN);
+        let mut device = authenticator();
         assert_eq!(enrol(&browser, &mut device).status, 200);
         is(&enrol(&server.proved(&browser, "ACCOUNT_SECURITY_CHANGE"), &mut device), 401, "FACTOR_INVALID");
 
@@ -178,7 +178,7 @@ fn invalid_authenticator_responses_are_refused() {
         device.counter = 100;
         assert_eq!(first(&server.browser(), &mut device).1.json()["status"], "SIGNED_IN");
 
-        let mut stranger = Authenticator::new(crate::support::ORIGIN);
+        let mut stranger = authenticator();
         let begun = server
             .proved(&browser, "ACCOUNT_SECURITY_CHANGE")
             .post("/api/me/factors/passkeys/options", &json!({}))
@@ -208,7 +208,7 @@ fn passkey_works_at_related_origins() {
         );
         let listed = server.anonymous().get("/.well-known/webauthn");
         assert_eq!(listed.header("content-type"), "application/json");
-        let mut device = Authenticator::new(crate::support::ORIGIN);
+        let mut device = authenticator();
         let expected =
             json!({ "origins": [device.origin, "https://app.example", "https://other.example:8443"] });
         assert_eq!(listed.json(), expected);
@@ -234,7 +234,7 @@ fn passkey_is_only_a_first_factor_if_the_policy_does_not_accept_it() {
     on_both(|server| {
         let tenant = server.tenant("acme");
         let (_, browser) = server.signed_in(&tenant, "ada@example.com", Role::Member);
-        let mut device = Authenticator::new(crate::support::ORIGIN);
+        let mut device = authenticator();
         assert_eq!(enrol(&browser, &mut device).status, 200);
         super::enrolment::enrol_totp(server, &browser);
         server.policy(&tenant, |policy| {

@@ -11,7 +11,7 @@ use store::testing::Kind;
 
 use crate::{
     api::auth::passkeys::enrol,
-    support::{Answer, Attests, Authenticator, Browser, Maker, Server, Tenant, on_both},
+    support::{Answer, Attests, Authenticator, Browser, Maker, Server, Tenant, authenticator, on_both},
 };
 
 const POLICY: &str = "/api/settings/attestation-policy";
@@ -50,7 +50,7 @@ fn bytes(aaguid: &str) -> [u8; 16] {
 
 /// Returns a security key of this model.
 fn key(aaguid: &str) -> Authenticator {
-    let mut device = Authenticator::new(crate::support::ORIGIN);
+    let mut device = authenticator();
     device.aaguid = bytes(aaguid);
     device.attachment = Some("cross-platform");
     device
@@ -197,7 +197,7 @@ fn the_policy_decides_at_enrolment() {
         assert_eq!(begun["webauthn"]["attestation"], "direct");
 
         // The policy at the end of the enrolment decides, not the one at its start.
-        let mut phone = Authenticator::new(crate::support::ORIGIN);
+        let mut phone = authenticator();
         (phone.aaguid, phone.backup_eligible) = (bytes(GOOGLE), true);
         let body =
             json!({ "challengeId": begun["challengeId"], "credential": phone.create(&begun["webauthn"]) });
@@ -414,7 +414,7 @@ fn policy_change_reports_passkeys_that_no_longer_comply() {
         let (_, one) = server.signed_in(&tenant, "one@example.com", Role::Member);
         let (two, other) = server.signed_in(&tenant, "two@example.com", Role::Member);
         let kept = enrol(&one, &mut key(HARDWARE)).json();
-        let mut phone = Authenticator::new(crate::support::ORIGIN);
+        let mut phone = authenticator();
         (phone.aaguid, phone.backup_eligible) = (bytes(GOOGLE), true);
         let copied = enrol(&other, &mut phone).json();
         // Passkeys of another tenant are not listed.

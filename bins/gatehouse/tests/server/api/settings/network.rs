@@ -10,7 +10,7 @@ use crate::{
         passkeys::{enrol, first},
         races::at_once,
     },
-    support::{Answer, Authenticator, Browser, PASSWORD, Server, Tenant, on_both},
+    support::{Answer, Browser, PASSWORD, Server, Tenant, authenticator, on_both},
 };
 
 const POLICY: &str = "/api/settings/network-policy";
@@ -284,7 +284,7 @@ fn every_kind_of_sign_in_is_blocked_after_the_first_factor() {
         let signed_in = from(OFFICE);
         let body = json!({ "tenant": "acme", "email": ada.email, "password": PASSWORD });
         assert_eq!(signed_in.post("/api/auth/sign-in", &body).json()["status"], "SIGNED_IN");
-        let mut device = Authenticator::new(crate::support::ORIGIN);
+        let mut device = authenticator();
         assert_eq!(enrol(&signed_in, &mut device).status, 200);
         let inside = program(server, &acme, OFFICE);
         let admin = from(OFFICE);

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::{
     api::auth::passkeys::enrol,
-    support::{Authenticator, on_both},
+    support::{authenticator, on_both},
 };
 
 const IMPACT: &str = "/api/settings/sign-in-policy/impact";
@@ -47,7 +47,7 @@ fn impact_lists_who_must_enrol_and_who_is_locked_out() {
                 ],
             })
         );
-        assert_eq!(enrol(&browser, &mut Authenticator::new(crate::support::ORIGIN)).status, 200);
+        assert_eq!(enrol(&browser, &mut authenticator()).status, 200);
         assert_eq!(ask(&policy("SSO_ALLOWED", true, false))["own"], json!(null), "the passkey counts");
         let sso = ask(&policy("SSO_REQUIRED", true, false));
         assert_eq!((&sso["lockedOut"], &sso["own"]), (&json!(2), &json!("LOCKED_OUT")));

@@ -11,7 +11,7 @@ use super::{
     super::{enrolment::enrol_totp, passkeys},
     TOKEN, answer_with, challenge, consume, is, status, token,
 };
-use crate::support::{Authenticator, code, on_both};
+use crate::support::{authenticator, code, on_both};
 
 #[test]
 fn action_needs_a_step_up_token_that_works_once() {
@@ -84,7 +84,7 @@ fn phishing_resistant_purpose_requires_a_passkey() {
         let refused = browser.post("/api/auth/step-up/consume", &json!({ "purpose": purpose }));
         assert_eq!(refused.json()["requiresPhishingResistant"], true);
         assert_eq!(refused.header("www-authenticate"), "StepUp purpose=PAYROLL_TRANSMIT_ACH");
-        let mut device = Authenticator::new(crate::support::ORIGIN);
+        let mut device = authenticator();
         assert_eq!(passkeys::enrol(&browser, &mut device).status, 200);
 
         let asked = challenge(&browser, purpose).json();

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{
     Site, TRANSMITTERS,
-    transmitter::{add, body, configure, post_as},
+    transmitter::{add, body, post_as},
 };
 use crate::{
     api::oidc,
@@ -91,7 +91,7 @@ fn keys_come_from_the_configuration_or_a_url() {
         assert_eq!(made.status, 200, "{}", made.text);
         assert_eq!(made.json()["jwksUri"], with_url["jwksUri"]);
 
-        configure(&oidc);
+        oidc.provider.serve_transmitter();
         for (name, value, problem) in [
             ("issuer", json!("http://idp.example"), "issuer: write an https URL"),
             ("audience", json!(""), "audience: "),

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::TRANSMITTERS;
 use crate::{
     api::oidc,
-    support::{Answer, Browser, Responds, Server},
+    support::{Answer, Browser, Server},
 };
 
 const AUDIENCE: &str = "https://gate.example/";
@@ -35,7 +35,7 @@ impl Site {
     /// Adds a transmitter whose events have these consequences.
     pub(crate) fn new(server: &Server, consequences: &Value) -> Self {
         let oidc = oidc::Site::new(server);
-        configure(&oidc);
+        oidc.provider.serve_transmitter();
         let body = body(&oidc, consequences);
         let transmitter = add(server, &oidc.admin, &body);
         assert_eq!(transmitter.status, 200, "{}", transmitter.text);
@@ -55,7 +55,7 @@ impl Site {
 
     /// Returns the subject of the user with this address.
     pub(crate) fn user(&self, email: &str) -> Value {
-        json!({ "format": "iss_sub", "iss": self.oidc.provider.issuer, "sub": format!("subject of {email}") })
+        self.oidc.provider.subject(email)
     }
 
     /// Returns the claims of a token about an event that happened at this time.
@@ -142,13 +142,6 @@ impl Site {
         assert_eq!(of_it.next(), None, "{jti} has one entry");
         entry
     }
-}
-
-/// Serves the configuration of the transmitter.
-pub(crate) fn configure(oidc: &oidc::Site) {
-    let issuer = &oidc.provider.issuer;
-    let configuration = json!({ "issuer": issuer, "jwks_uri": format!("{issuer}/keys") });
-    oidc.provider.respond("/.well-known/ssf-configuration", Responds::json(&configuration));
 }
 
 /// Returns the body that adds the provider as a transmitter.

@@ -8,12 +8,12 @@ use utoipa_actix_web::OpenApiFactory;
 ///
 /// The `ServiceConfig` of utoipa-actix-web does both each time, so that each worker of a server would also build the
 /// description, which takes longer than its routes.
-pub(crate) enum Operations<'r> {
+pub(crate) enum Registry<'r> {
     Routes(&'r mut ServiceConfig),
     Description(&'r mut OpenApi),
 }
 
-impl Operations<'_> {
+impl Registry<'_> {
     /// Registers an operation.
     pub(crate) fn service(
         &mut self,
@@ -34,7 +34,7 @@ impl Operations<'_> {
     }
 
     /// Registers the operations of an area.
-    pub(crate) fn configure(&mut self, area: impl FnOnce(&mut Operations<'_>)) -> &mut Self {
+    pub(crate) fn configure(&mut self, area: impl FnOnce(&mut Registry<'_>)) -> &mut Self {
         area(self);
         self
     }
