@@ -1,7 +1,10 @@
 //! Reloading of trust anchors from files.
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-use std::sync::{Arc, Mutex};
+use std::{
+    path::Path,
+    sync::{Arc, Mutex},
+};
 
 use attestation::{
     Aaguid, LoadedTrustAnchors, TrustAnchorObserver, TrustFileError, TrustFiles, WatchedTrustAnchors,
@@ -36,17 +39,22 @@ impl TrustAnchorObserver for Seen {
     }
 }
 
+/// Returns metadata of `mds.example` in this directory.
+fn metadata_in(folder: &Path) -> TrustFiles {
+    TrustFiles {
+        metadata: Some(folder.join("blob.jwt")),
+        metadata_root: Some(folder.join("root.pem")),
+        signer: Some("mds.example".into()),
+        roots: None,
+    }
+}
+
 #[test]
 fn changed_files_are_reloaded_and_unusable_ones_are_ignored() {
     let now: Timestamp = "2026-11-22T12:00:00.000Z".parse().unwrap();
     let folder = tempfile::tempdir().unwrap();
     let place = |name: &str| folder.path().join(name);
-    let files = TrustFiles {
-        metadata: Some(place("blob.jwt")),
-        metadata_root: Some(place("root.pem")),
-        signer: Some("mds.example".into()),
-        roots: Some(folder.path().to_owned()),
-    };
+    let files = TrustFiles { roots: Some(folder.path().to_owned()), ..metadata_in(folder.path()) };
     let seen = Seen::default();
     let anchors = WatchedTrustAnchors::new(files.clone(), Box::new(seen.clone()), now);
     assert_eq!(anchors.count(), 0, "nothing is there yet, and the server starts");
@@ -118,12 +126,7 @@ fn anchors_answer_for_each_model() {
     let payload = json!({ "no": 1, "nextUpdate": "2027-01-01", "entries": [entry] });
     std::fs::write(place("blob.jwt"), authority.sign(&payload).unwrap()).unwrap();
     std::fs::write(place("root.pem"), authority.root()).unwrap();
-    let metadata = TrustFiles {
-        metadata: Some(place("blob.jwt")),
-        metadata_root: Some(place("root.pem")),
-        signer: Some("mds.example".into()),
-        roots: None,
-    };
+    let metadata = metadata_in(folder.path());
     let roots = TrustFiles { roots: Some(folder.path().to_owned()), ..TrustFiles::default() };
     assert!(TrustFiles::default().is_empty() && !metadata.is_empty() && !roots.is_empty());
 
@@ -148,15 +151,13 @@ fn unusable_files_are_tried_again_after_ten_minutes() {
     let payload = json!({ "no": 1, "nextUpdate": "2027-01-01", "entries": [] });
     std::fs::write(place("blob.jwt"), authority.sign(&payload).unwrap()).unwrap();
     std::fs::write(place("root.pem"), authority.root()).unwrap();
-    let files = TrustFiles {
-        metadata: Some(place("blob.jwt")),
-        metadata_root: Some(place("root.pem")),
-        signer: Some("mds.example".into()),
-        roots: None,
-    };
     let seen = Seen::default();
     let at = |time: &str| time.parse::<Timestamp>().unwrap();
-    let anchors = WatchedTrustAnchors::new(files, Box::new(seen.clone()), at("2026-11-21T23:55:00.000Z"));
+    let anchors = WatchedTrustAnchors::new(
+        metadata_in(folder.path()),
+        Box::new(seen.clone()),
+        at("2026-11-21T23:55:00.000Z"),
+    );
     assert_eq!(seen.take(), ["attestation_metadata"], "the signer's certificate is not valid yet");
     anchors.refresh(at("2026-11-22T00:04:59.999Z"));
     assert_eq!(seen.take(), Vec::<String>::new(), "the files are the same");
