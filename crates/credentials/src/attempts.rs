@@ -196,6 +196,8 @@ mod tests {
             AttemptOutcome::Yes,
             "the first attempt has left the window"
         );
+        let kept = store.attempts(&[limits()[0].key]).await.unwrap();
+        assert_eq!(kept[0].len(), 10, "the first attempt is forgotten");
         assert_eq!(
             take(&mut store, limits(), at(300_000)).await.unwrap(),
             AttemptOutcome::No { retry_after: 1 }
