@@ -19,6 +19,7 @@ mod step_up;
 mod story;
 mod supply;
 mod test;
+mod timed;
 mod tool;
 mod up;
 mod webhooks;

@@ -1,6 +1,6 @@
 //! Runs third-party tools against the server on both databases.
 
-use std::{path::Path, process::Command, time::Instant};
+use std::{path::Path, process::Command};
 
 use clap::ValueEnum;
 use xtask::{
@@ -10,7 +10,7 @@ use xtask::{
     sh::{self, Result},
 };
 
-use crate::{clients, log_streams, monitoring, node, oidc, saml, step_up, webhooks, witnesses};
+use crate::{clients, log_streams, monitoring, node, oidc, saml, step_up, timed::timed, webhooks, witnesses};
 
 /// The number of checks that scim2-tester runs for the supported features.
 const CHECKS: &str = "124";
@@ -23,26 +23,18 @@ const MANY_ROUNDS: u32 = 40;
 pub(crate) fn run(postgres: &str) -> Result<()> {
     within(|folder| {
         let sqlite = format!("sqlite:{}", folder.join("outside.db").display());
-        timed("SCIM and Auth.js on SQLite", || on(&sqlite, folder))?;
-        timed("SCIM and Auth.js on PostgreSQL", || on(postgres, folder))?;
-        timed("generated clients", || clients::run(folder))?;
-        timed("requests of an administrator", || clients::administrator(folder))?;
-        timed("webhooks", || webhooks::run(folder))?;
-        timed("audit log", || witnesses::run(folder))?;
-        timed("log streams", || log_streams::run(folder, ROUNDS))?;
-        timed("monitoring", || monitoring::run(folder))?;
-        timed("step-up", || step_up::run(folder, postgres))?;
-        timed("SAML", || saml::run(folder))?;
-        timed("OpenID Connect", || oidc::run(folder))
+        timed("SCIM and Auth.js on SQLite", || on(&sqlite, folder)).0?;
+        timed("SCIM and Auth.js on PostgreSQL", || on(postgres, folder)).0?;
+        timed("generated clients", || clients::run(folder)).0?;
+        timed("requests of an administrator", || clients::administrator(folder)).0?;
+        timed("webhooks", || webhooks::run(folder)).0?;
+        timed("audit log", || witnesses::run(folder)).0?;
+        timed("log streams", || log_streams::run(folder, ROUNDS)).0?;
+        timed("monitoring", || monitoring::run(folder)).0?;
+        timed("step-up", || step_up::run(folder, postgres)).0?;
+        timed("SAML", || saml::run(folder)).0?;
+        timed("OpenID Connect", || oidc::run(folder)).0
     })
-}
-
-/// Prints how long a part takes.
-fn timed(name: &str, run: impl FnOnce() -> Result<()>) -> Result<()> {
-    let start = Instant::now();
-    run()?;
-    println!("== {name}: {} s", start.elapsed().as_secs());
-    Ok(())
 }
 
 /// Some of the tools.

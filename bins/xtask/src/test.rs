@@ -12,7 +12,10 @@ use xtask::{
     system,
 };
 
-use crate::{outside, prose};
+use crate::{
+    outside, prose,
+    timed::{minutes, timed},
+};
 
 pub(crate) fn run() -> Result<()> {
     let mut stages = Stages::new();
@@ -156,19 +159,6 @@ impl Stages {
         }
         println!("{:<20} {:>7.1}", "total", minutes(self.start.elapsed()));
     }
-}
-
-fn timed<T>(name: &str, stage: impl FnOnce() -> Result<T>) -> (Result<T>, Duration) {
-    println!("== {name}");
-    let start = Instant::now();
-    let done = stage();
-    let time = start.elapsed();
-    println!("== {name}: {:.1} minutes", minutes(time));
-    (done, time)
-}
-
-fn minutes(time: Duration) -> f64 {
-    time.as_secs_f64() / 60.0
 }
 
 #[cfg(test)]
