@@ -176,7 +176,7 @@ impl Server {
         // Disable limits that tests would exceed; tests of limits set their own.
         let usual = [
             ("bind", "127.0.0.1:0"),
-            ("workers", "1"),
+            ("workers", "2"),
             ("scim_rates", "100000,100000,100000"),
             ("max_in_flight", "100000"),
             ("password_cost", "64,1,1"),
