@@ -19,22 +19,25 @@ export function policyForm({ path, body, impact, describe, save }) {
   const isChanged = () => kept !== undefined && JSON.stringify(body()) !== kept;
   const mark = watchChanges(form, isChanged);
 
+  /** Shows the preview of the fields. The preview is busy while a newer one is loaded. */
   const look = async () => {
     clearTimeout(timer);
     const own = (turn += 1);
-    if (!mark()) {
-      place.hidden = true;
-      return;
-    }
+    const show = (drawn) => {
+      place.replaceChildren(...drawn);
+      place.hidden = drawn.length === 0;
+      place.ariaBusy = "false";
+    };
+    if (!mark()) return show([]);
+    place.ariaBusy = "true";
     try {
       const drawn = await describe(await mine("POST", `${path}/impact`, await impact(body())));
       if (own !== turn) return;
       clear(form);
-      place.replaceChildren(...drawn);
-      place.hidden = false;
+      show(drawn);
     } catch (error) {
       if (own !== turn) return;
-      place.hidden = true;
+      show([]);
       refuse(form, error);
     }
   };
@@ -48,6 +51,7 @@ export function policyForm({ path, body, impact, describe, save }) {
   /** Updates the preview after a change of the form, or of inputs outside it. */
   const changed = () => {
     clearTimeout(timer);
+    place.ariaBusy = "true";
     timer = setTimeout(look, 120);
   };
 

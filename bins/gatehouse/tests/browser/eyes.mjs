@@ -20,6 +20,9 @@ export async function launch(further = []) {
   });
 }
 
+/** The open pages, with their latest responses and their complaints. */
+const pages = new Map();
+
 /** Creates a user with a browser context. Errors and console errors of pages are collected in `complaints`. */
 export async function somebody(browser, base) {
   // The OpenID provider of the tests has a self-signed certificate.
@@ -34,12 +37,27 @@ export async function somebody(browser, base) {
     // Some steps test refused requests.
     if (message.type() === "error" && !message.text().startsWith("Failed to load resource")) complaints.push(message.text());
   });
-  page.setDefaultTimeout(15_000);
+  page.on("requestfailed", (request) => answers.push({ path: new URL(request.url()).pathname, status: request.failure()?.errorText }));
+  pages.set(page, { answers, complaints });
+  page.on("close", () => pages.delete(page));
+  // Conditions are awaited, and the machine may be slow.
+  page.setDefaultTimeout(45_000);
   // The browser asks before unsaved changes are lost.
   page.on("dialog", (dialog) => dialog.accept());
   /** Counts the responses to this path with this status. */
   const count = (path, status) => answers.filter((answer) => answer.path === path && answer.status === status).length;
   return { context, page, complaints, count };
+}
+
+/** Prints what the open pages show, their latest responses and their complaints. Takes screenshots of them. */
+export async function report(folder) {
+  for (const [index, [page, { answers, complaints }]] of [...pages].entries()) {
+    console.log(`page ${index}: ${page.url()}`);
+    console.log(answers.slice(-12).map(({ path, status }) => `  ${status} ${path}`).join("\n"));
+    for (const complaint of complaints) console.log(`  ${complaint}`);
+    console.log(await page.locator("body").ariaSnapshot().catch(String));
+    await page.screenshot({ path: `${folder}/failed-${index}.png` }).catch((error) => console.log(String(error)));
+  }
 }
 
 /** Adds a virtual platform authenticator that approves every request. */

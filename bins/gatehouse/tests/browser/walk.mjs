@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { changeEmbedded } from "./embedded.mjs";
-import { authenticator, code, launch, look, signOut, somebody } from "./eyes.mjs";
+import { authenticator, code, launch, look, report, signOut, somebody } from "./eyes.mjs";
 import { unused } from "./idle.mjs";
 import { keyboard } from "./keyboard.mjs";
 import { logStreams } from "./log-streams.mjs";
@@ -27,6 +27,9 @@ const facts = JSON.parse(given);
 const browser = await launch();
 const see = (page, name) => look(page, name, folder);
 const by = (page, name) => page.getByRole("button", { name, exact: true });
+
+/** Waits for the preview of a changed policy. It moves the buttons below it, and a click on a moving button is lost. */
+const previewed = (page) => page.locator("[data-impact]:not([aria-busy=true])").waitFor({ state: "attached" });
 
 async function signIn(page, email, password = facts.password, place = "/auth/login") {
   await page.goto(place);
@@ -429,6 +432,7 @@ const walks = {
     await by(page, "Add").click();
     await page.getByText("includes your address").waitFor();
     await page.getByText("No one who was active in the last 30 days would be blocked.").waitFor();
+    await previewed(page);
     await save.click();
     await confirm();
     await page.getByText("Policy saved.").waitFor();
@@ -481,20 +485,24 @@ const walks = {
 
     // Turn the policy off, discard the change, and turn it off again.
     await page.getByLabel("From any address", { exact: true }).check();
+    await previewed(page);
     await by(page, "Discard changes").click();
     await page.locator("[name=mode][value=ALLOWLIST]:checked").waitFor();
     await page.getByLabel("From any address", { exact: true }).check();
+    await previewed(page);
     await save.click();
     await confirm();
     await page.getByText("not enforced while the policy is off").waitFor();
 
     // Removing a range keeps the unsaved policy form.
     await page.getByLabel("Pages and all other").uncheck();
+    await previewed(page);
     await page.getByRole("button", { name: /^Remove Branch office/ }).click();
     await page.getByText("The policy is off, so this blocks no one.").waitFor();
     await by(page.locator("#sure"), "Remove").click();
     await confirm();
     await page.getByText("1 range, not enforced").waitFor();
+    await previewed(page);
     assert.ok(!(await page.getByLabel("Pages and all other").isChecked()));
     assert.equal(await save.getAttribute("aria-disabled"), "false");
     await page.getByText("Unsaved changes", { exact: true }).waitFor();
@@ -528,11 +536,13 @@ const walks = {
     await page.getByLabel("Accept passkeys").uncheck();
     await page.getByLabel("Accept codes").uncheck();
     await form.locator("[data-refused]").waitFor();
+    await previewed(page);
     await by(page, "Discard changes").click();
     await page.getByLabel("After minutes without use").fill("60");
     await page.getByLabel("Maximum lifetime in days").fill("90");
     await page.getByLabel("Allow write:hcm").uncheck();
     await impact.getByText("No one is locked out, and no one has to enrol a factor.").waitFor();
+    await previewed(page);
     // The refused request did not consume the step-up.
     await by(page, "Save policy").click();
     await page.getByText("Policy saved.").waitFor();
@@ -542,6 +552,7 @@ const walks = {
     await page.getByLabel("After minutes without use").fill("720");
     await page.getByLabel("Maximum lifetime in days").fill("");
     await page.getByLabel("Allow write:hcm").check();
+    await previewed(page);
     await by(page, "Save policy").click();
     await confirm();
     await page.getByText("Policy saved.").waitFor();
@@ -587,9 +598,11 @@ const walks = {
     await page.getByText("it is built into a device").waitFor();
     await page.getByLabel("Allow authenticators built into a device").check();
     await page.getByText("The only enrolled passkey would be accepted.").waitFor();
+    await previewed(page);
     await page.getByLabel("Add by AAGUID").fill("11111111-2222-4333-8444-555555555555");
     await by(page, "Allow").click();
     await page.getByLabel("Allow Unknown model, 11111111-2222-4333-8444-555555555555").waitFor();
+    await previewed(page);
     await save.click();
     await confirm();
     await page.getByText("Policy saved.").waitFor();
@@ -995,6 +1008,9 @@ try {
     await walk();
     console.log(`  ok ${((Date.now() - start) / 1000).toFixed(1)} s  ${name}`);
   }
+} catch (error) {
+  await report(folder);
+  throw error;
 } finally {
   await browser.close();
 }
