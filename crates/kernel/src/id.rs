@@ -67,7 +67,7 @@ pub type GroupId = Id<Group>;
 /// service that embeds a crate, as text, as a number, or as the 16 bytes of a UUID:
 ///
 /// ```
-/// use kernel::UserId;
+/// # use kernel::UserId;
 /// let ada: UserId = "9f1c62e4-7d55-4f0a-8c2e-1f6d1c0b7a11".parse()?;
 /// assert_eq!(UserId::from(42), "42".parse()?);
 /// assert_eq!(UserId::from(0x9f1c62e4_7d55_4f0a_8c2e_1f6d1c0b7a11_u128.to_be_bytes()), ada);

@@ -12,8 +12,7 @@ use crate::{Env, Secret};
 /// not a key that anybody can compute.
 ///
 /// ```
-/// use kernel::{InvalidMasterKey, MasterKeys, Secret};
-///
+/// # use kernel::{InvalidMasterKey, MasterKeys, Secret};
 /// let unset = vec![("2026".to_owned(), Secret::new(Vec::new()))];
 /// assert_eq!(MasterKeys::new(unset).err(), Some(InvalidMasterKey::TooShort("2026".to_owned())));
 /// ```

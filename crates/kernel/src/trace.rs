@@ -7,8 +7,7 @@ use crate::Env;
 /// The trace that an operation belongs to, and the operation's span.
 ///
 /// ```
-/// use kernel::{SystemEnv, TraceContext};
-///
+/// # use kernel::{SystemEnv, TraceContext};
 /// let arrived = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 /// let trace = TraceContext::continued(arrived, None, &SystemEnv::default()).unwrap();
 /// assert_eq!(trace.trace_id(), "4bf92f3577b34da6a3ce929d0e0e4736");
