@@ -133,6 +133,8 @@ mod tests {
         assert_eq!(check("14 characters!", false), Err(WeakPassword::Short(15)));
         assert_eq!(check("7 chars", true), Err(WeakPassword::Short(8)));
         assert_eq!(check(&"x".repeat(MAX_BYTES + 1), false), Err(WeakPassword::Long));
+        assert!(is_guessable(&"x".repeat(MAX_BYTES), false));
+        assert_eq!(check("seven owls read", false), Ok(()), "15 characters");
     }
 
     #[test]
@@ -144,6 +146,9 @@ mod tests {
             );
         }
         assert_eq!(check("gatehouse2026!", true), Err(WeakPassword::OwnName));
+        // Parts of names count, and a name within a long password does not matter.
+        assert_eq!(check("engines2026", true), Err(WeakPassword::OwnName));
+        assert_eq!(check("engines of seven owls", false), Ok(()));
     }
 
     #[test]

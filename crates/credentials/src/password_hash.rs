@@ -311,6 +311,37 @@ mod tests {
     }
 
     #[test]
+    fn passwords_over_the_maximum_are_never_right() {
+        let env = env();
+        let salt = Salt::random(&env);
+        let (longest, longer) = ("x".repeat(MAX_BYTES), "x".repeat(MAX_BYTES + 1));
+        let is_right = |text: &str, kept: &str| {
+            let kept = stored(&env, kept, &salt);
+            cheap().verify(&said(text), Some(&salt), &[kept]) == [Verdict::Right { stale: false }]
+        };
+        assert!(is_right(&longest, &longest));
+        assert!(!is_right(&longer, &longer) && !is_right(&longer, ""));
+    }
+
+    #[test]
+    fn accounts_with_different_costs_are_all_compared() {
+        let env = env();
+        let salt = Salt::random(&env);
+        let password = said("one password of mine");
+        let tenant = TenantId::new(&env);
+        let dearer = Passwords::new(Cost { passes: 2, ..Cost::CHEAP });
+        let hash = dearer.hash(&password, &salt, &tenant).unwrap();
+        let all = [stored(&env, password.expose(), &salt), StoredPassword { tenant, hash }];
+        let verdicts = cheap().verify(&password, Some(&salt), &all);
+        assert_eq!(verdicts, [Verdict::Right { stale: false }, Verdict::Right { stale: true }]);
+    }
+
+    #[test]
+    fn each_address_has_its_own_key() {
+        assert_ne!(Salt::address("ada@example.com"), Salt::address("bea@example.com"));
+    }
+
+    #[test]
     fn accounts_of_an_address_share_one_computation() {
         let env = env();
         let (salt, elsewhere) = (Salt::random(&env), Salt::random(&env));

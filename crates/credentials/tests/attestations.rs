@@ -90,7 +90,9 @@ fn invalid_attestations_are_refused() {
     assert!(matches!(refusal(Attests::Falsely, MODEL), CeremonyError::Refused(_)));
     let of_another = Rc::new(Maker::of(Some([9; 16]), 2100));
     assert!(matches!(refusal(Attests::By(of_another), MODEL), CeremonyError::Refused(_)));
-    assert!(matches!(refusal(Attests::Long(Rc::clone(&maker)), MODEL), CeremonyError::Malformed(_)));
+    let with_chain = |length| Attests::Repeatedly(Rc::clone(&maker), length);
+    assert!(matches!(refusal(with_chain(9), MODEL), CeremonyError::Malformed(_)));
+    assert!(enrol(&mut authenticator(with_chain(8)), Creation::Asked, &makers).is_ok());
     // A U2F attestation does not sign the model.
     let u2f = || Attests::U2f(Rc::clone(&maker));
     assert!(matches!(refusal(u2f(), MODEL), CeremonyError::Contradiction(_)));

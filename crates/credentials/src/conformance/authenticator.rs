@@ -63,8 +63,8 @@ pub enum Attests {
     U2f(Rc<Maker>),
     /// An unknown format.
     Oddly,
-    /// Signed by the manufacturer, with too many certificates.
-    Long(Rc<Maker>),
+    /// Signed by the manufacturer, with its certificate so many times.
+    Repeatedly(Rc<Maker>, usize),
     /// Signed with the passkey's key over other data.
     Falsely,
 }
@@ -152,8 +152,8 @@ impl Authenticator {
                 let statement = [signature(maker.sign(&signed.concat())), (text("x5c"), chain)];
                 ("fido-u2f", Cbor::Map(statement.into()))
             }
-            Attests::Long(maker) => {
-                let chain = Cbor::Array(vec![Cbor::Bytes(maker.certificate().to_vec()); 9]);
+            Attests::Repeatedly(maker, times) => {
+                let chain = Cbor::Array(vec![Cbor::Bytes(maker.certificate().to_vec()); *times]);
                 let statement = [es256, signature(maker.sign(&signed)), (text("x5c"), chain)];
                 ("packed", Cbor::Map(statement.into()))
             }

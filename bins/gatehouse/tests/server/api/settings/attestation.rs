@@ -381,7 +381,7 @@ fn attestation_level_is_stored_with_the_passkey() {
             is(&newcomer(server, &tenant, &mut device).1, 401, "FACTOR_INVALID");
         }
         let mut device = key(FIPS);
-        device.attests = Attests::Long(Rc::clone(&any));
+        device.attests = Attests::Repeatedly(Rc::clone(&any), 9);
         is(&newcomer(server, &tenant, &mut device).1, 400, "INVALID_REQUEST");
         // U2F attests the manufacturer and not the model.
         let mut device = key(NOTHING);
