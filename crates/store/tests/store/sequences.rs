@@ -1,8 +1,9 @@
 //! Compares generated sequences of operations with the reference models of the areas, on both databases.
 //!
-//! `SEQUENCES=10000 cargo test -p store --test store sequences` runs that many of each kind.
+//! `SEQUENCES=10000 cargo test -p store --test store sequences` runs that many of each kind, `SEQUENCES=4000..10000` those
+//! with these seeds.
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 use audit::{Audited, Event, Unaudited, events::users::UserDeactivated};
 use directory::{NewPerson, NewTenant, Role, Tenant, TenantStore, Tier};
@@ -13,11 +14,12 @@ use store::{Store, Tx};
 
 use crate::support::{World, on_both};
 
-/// Returns how many sequences to run, and how many steps each has. Without the variable, few long ones.
-fn sequences(few: u64, long: usize, short: usize) -> (u64, usize) {
+/// Returns the seeds of the sequences to run, and how many steps each has. Without the variable, few long ones.
+fn sequences(few: u64, long: usize, short: usize) -> (Range<u64>, usize) {
     #[expect(clippy::disallowed_methods, reason = "a setting of the tests")]
-    let set = std::env::var("SEQUENCES").ok();
-    set.map_or((few, long), |set| (set.parse().unwrap(), short))
+    let Ok(set) = std::env::var("SEQUENCES") else { return (0..few, long) };
+    let (first, end) = set.split_once("..").unwrap_or(("0", &set));
+    (first.parse().unwrap()..end.parse().unwrap(), short)
 }
 
 fn clock() -> Arc<ManualEnv> {
@@ -50,8 +52,8 @@ impl sign_in::conformance::Bench for OnDatabase<'_> {
 #[tokio::test(flavor = "multi_thread")]
 async fn generated_sign_ins_match_the_model() {
     on_both(async |world: World| {
-        let (count, steps) = sequences(4, 500, 40);
-        for seed in 0..count {
+        let (seeds, steps) = sequences(4, 500, 40);
+        for seed in seeds {
             let id = tenant(&world, seed).await;
             let bench = OnDatabase(&world.store);
             Box::pin(sign_in::conformance::sequence(bench, id, clock(), seed, steps)).await;
@@ -99,8 +101,8 @@ impl scim_core::conformance::Bench for OnDatabase<'_> {
 #[tokio::test(flavor = "multi_thread")]
 async fn generated_scim_requests_match_the_model() {
     on_both(async |world: World| {
-        let (count, steps) = sequences(5, 40, 12);
-        for seed in 0..count {
+        let (seeds, steps) = sequences(5, 40, 12);
+        for seed in seeds {
             let id = tenant(&world, seed).await;
             let mut bench = OnDatabase(&world.store);
             Box::pin(scim_core::conformance::sequence(&mut bench, &id, &clock(), seed, steps)).await;
@@ -112,8 +114,8 @@ async fn generated_scim_requests_match_the_model() {
 #[tokio::test(flavor = "multi_thread")]
 async fn generated_step_ups_match_the_model() {
     on_both(async |world: World| {
-        let (count, steps) = sequences(10, 60, 40);
-        for seed in 0..count {
+        let (seeds, steps) = sequences(10, 60, 40);
+        for seed in seeds {
             let id = tenant(&world, seed).await;
             let work = async move |ctx: &Ctx, tx: &mut Tx| {
                 stepup::conformance::sequence(tx, &ctx.tenant, &clock(), seed, steps).await;
@@ -128,8 +130,8 @@ async fn generated_step_ups_match_the_model() {
 #[tokio::test(flavor = "multi_thread")]
 async fn generated_sessions_match_the_model() {
     on_both(async |world: World| {
-        let (count, steps) = sequences(10, 60, 40);
-        for seed in 0..count {
+        let (seeds, steps) = sequences(10, 60, 40);
+        for seed in seeds {
             let id = tenant(&world, seed).await;
             let work = async move |ctx: &Ctx, tx: &mut Tx| {
                 let mut users = Vec::new();
