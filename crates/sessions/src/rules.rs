@@ -53,8 +53,8 @@ pub async fn open(ctx: &Ctx, store: &mut dyn SessionStore, new: NewSession) -> S
     Ok(store.insert_session(&session).await?.then_some(session))
 }
 
-/// Replaces the id of a session that now grants more than before (OWASP ASVS 3.2.1). Knowing the old id is then
-/// useless.
+/// Replaces the id of a session that grants more than before, or whose user proved a factor again (OWASP ASVS 5.0, 7.2.4).
+/// Knowing the old id is then useless.
 ///
 /// # Errors
 /// If storage fails.

@@ -68,6 +68,7 @@ pub async fn with_second_factor<S: Storage>(
     }
     ticket::take(store, &hash).await?;
     progress.methods.push(name.method());
+    progress.proved = Some(name.method());
     let left = store.unused_codes(&user).await? as u64;
     let started = session::start(ctx, store, account, progress, state, device).await?;
     let code_used =

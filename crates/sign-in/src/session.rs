@@ -82,7 +82,8 @@ pub(crate) async fn start<S: Storage>(
     Ok(Audited::of_changes(Outcome::EnrolmentOwed { ticket, started }, events))
 }
 
-/// Completes a session that waits. It gets a new id if it grants more than before (OWASP ASVS 3.2.1).
+/// Completes a session that waits. It gets a new id if a second factor was proved or it grants more than before (OWASP ASVS
+/// 5.0, 7.2.4).
 async fn complete<S: Storage>(
     ctx: &Ctx,
     store: &mut S,
@@ -92,7 +93,8 @@ async fn complete<S: Storage>(
 ) -> Result<(Session, Vec<Event>), Error> {
     let newly_proved: Vec<_> =
         progress.methods.iter().filter(|method| !session.methods.contains(method)).copied().collect();
-    let opens_more = !newly_proved.is_empty() || session.standing != standing(state);
+    let is_renewed =
+        progress.proved.is_some() || !newly_proved.is_empty() || session.standing != standing(state);
     // Only a newly proved method renews the time of sign-in.
     for method in &newly_proved {
         session.proved(*method, ctx.now);
@@ -103,11 +105,12 @@ async fn complete<S: Storage>(
     }
     session.standing = standing(state);
     store.update_session(&session).await?;
-    if !opens_more {
+    if !is_renewed {
         return Ok((session, Vec::new()));
     }
     let old = sessions::renew(ctx, store, &mut session).await?;
-    let renewed = events::session_renewed(&session, &old, &newly_proved);
+    let proved = if newly_proved.is_empty() { progress.proved.into_iter().collect() } else { newly_proved };
+    let renewed = events::session_renewed(&session, &old, &proved);
     Ok((session, vec![renewed]))
 }
 

@@ -31,6 +31,9 @@ pub struct Progress {
     /// hands.
     #[serde(default)]
     pub by_link: bool,
+    /// The second factor that the request has proved. Not part of a ticket.
+    #[serde(skip)]
+    pub proved: Option<Method>,
 }
 
 impl Progress {

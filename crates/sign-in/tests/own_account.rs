@@ -12,15 +12,15 @@ use kernel::{Actor, Ctx, Env, ManualEnv, TenantId};
 use serde_json::json;
 use sessions::{Grace, GraceAct, GraceKind, Method, NewSession, Session, SessionStore, Standing};
 use sign_in::{
-    Device, Error, FactorName, MemoryStore, Outcome, StepUpAnswer, Verifiers, app_enrolment, change_policy,
-    check_policy,
+    Attempt, Device, Error, FactorAnswer, FactorName, MemoryStore, Outcome, SecondFactor, StepUpAnswer,
+    Verifiers, app_enrolment, change_policy, check_policy,
     conformance::{NoTrustAnchors, PlainKeys},
     continue_session,
     enrolment::{self, Enrolling, EnrolmentGround, has_grace_to_remove},
     lock_account,
     own_password::{self, CurrentPassword, PasswordReplacement, needs_step_up},
     passkey_enrolment::{self, RegistrationAnswer},
-    pats, recovery_codes,
+    pats, recovery_codes, ticket, with_second_factor,
 };
 use tokens::pat::NewPat;
 
@@ -112,6 +112,35 @@ async fn session_that_owes_a_factor_by_now_does_not_continue_without_it() {
     assert!(matches!(continued.into_parts().0, Outcome::FactorOwed { .. }));
     let after = SessionStore::session(&mut desk.store, &before.id).await.unwrap().unwrap();
     assert_eq!(after.standing, Standing::Owing);
+}
+
+#[tokio::test]
+async fn factor_that_is_proved_again_renews_the_session_and_is_recorded() {
+    let mut desk = Desk::new().await;
+    let app = desk.app().await;
+    let code = desk.code(&app);
+    let proved = desk.verify(&app, &code).await.unwrap().unwrap();
+    app_enrolment::confirm(&desk.ctx, &mut desk.store, proved).await.unwrap();
+    let mut session = desk.session.clone();
+    session.methods.push(Method::Totp);
+    desk.store.update_session(&session).await.unwrap();
+    desk.wait(30);
+    let code = desk.code(&app);
+    let device = Device::new("Firefox", None, None);
+    let Desk { ctx, store, .. } = &mut desk;
+    let verifiers = verifiers(&PlainKeys);
+    let owed = continue_session(ctx, store, &verifiers, &session, Standing::Owing, &device).await.unwrap();
+    let Outcome::FactorOwed { ticket, .. } = owed.into_parts().0 else { unreachable!() };
+    let (user, ticket) = (session.user.clone(), ticket::parse(&ticket.0).unwrap().1);
+    let proof = SecondFactor { user, ticket, name: FactorName::Totp, answer: FactorAnswer::Code(code) };
+    let again = with_second_factor(ctx, store, &verifiers, proof, &device).await.unwrap();
+    let (Attempt::Right(outcome), events) = again.into_parts() else { unreachable!() };
+    let Outcome::SignedIn(started) = *outcome else { unreachable!() };
+    assert_ne!(started.session.id, session.id);
+    assert_eq!(started.session.signed_in_at, session.signed_in_at);
+    let [event] = &events[..] else { unreachable!("{events:?}") };
+    assert_eq!(event.code, "ACCOUNT_SESSION_RENEWED");
+    assert!(event.data.contains("otp"), "{event:?}");
 }
 
 #[tokio::test]

@@ -10,11 +10,15 @@ use xtask::sh::{self, Result, cargo};
 pub(super) fn run() -> Result<()> {
     let root = sh::root().canonicalize().map_err(|error| error.to_string())?;
     let work = root.join("target/reproduce");
+    let head = sh::output(Command::new("git").args(["rev-parse", "HEAD"]).current_dir(&root))?;
     let mut hashes = Vec::new();
     for name in ["first", "the-second-build"] {
         let folder = work.join(name);
         let _absent = fs::remove_dir_all(&folder);
         sh::run(Command::new("git").args(["clone", "--quiet", "--local"]).arg(&root).arg(&folder))?;
+        // Commits may be made while the first build runs.
+        let checkout = ["checkout", "--quiet", "--detach", head.trim()];
+        sh::run(Command::new("git").current_dir(&folder).args(checkout))?;
         build(&folder)?;
         let program = folder.join("target/release/gatehouse");
         let bytes = fs::read(&program).map_err(|error| format!("{}: {error}", program.display()))?;

@@ -339,14 +339,14 @@ impl Model {
         let required = self.policy.mfa.required;
         let owes = !self.factors.is_empty() || (required && self.unused_codes() > 0);
         if enough || (!owes && !required) {
-            self.start(true, methods, waiting, false)
+            self.start(true, methods, waiting, None)
         } else if owes {
             let names = self.names();
             let asked = names.contains(&"WEBAUTHN");
             self.push_ticket(None, methods, waiting, asked);
             Ok(Observed::FactorOwed(names))
         } else {
-            self.start(false, methods, waiting, false)
+            self.start(false, methods, waiting, None)
         }
     }
 
@@ -364,22 +364,22 @@ impl Model {
         names
     }
 
-    /// Starts a session, or completes the one that waits.
+    /// Starts a session, or completes the one that waits; `proved` is the second factor that was just verified.
     fn start(
         &mut self,
         full: bool,
         methods: Vec<Method>,
         waiting: Option<(usize, u32)>,
-        grace: bool,
+        proved: Option<Method>,
     ) -> Step {
-        let grace = grace.then_some((GraceKind::Recovery, self.now, false));
+        let grace = (proved == Some(Method::RecoveryCode)).then_some((GraceKind::Recovery, self.now, false));
         let at = if let Some((at, renewed)) = waiting {
             let now = self.now;
             let session = &mut self.sessions[at];
             if session.revoked || session.renewed != renewed {
                 return Err("SessionRevoked");
             }
-            let mut opens_more = session.full != full;
+            let mut opens_more = session.full != full || proved.is_some();
             for method in methods {
                 if !session.methods.contains(&method) {
                     session.methods.push(method);
@@ -426,12 +426,13 @@ impl Model {
         }
         self.wrong_codes = 0;
         self.tickets[at].gone = true;
-        methods.push(match kind {
+        let proved = match kind {
             Some(FactorKind::Webauthn) => Method::Passkey,
             Some(FactorKind::Totp) => Method::Totp,
             None => Method::RecoveryCode,
-        });
-        self.start(counts || !self.policy.mfa.required, methods, session, kind.is_none())
+        };
+        methods.push(proved);
+        self.start(counts || !self.policy.mfa.required, methods, session, Some(proved))
     }
 
     fn go_on(&mut self, back: usize, owes_today: bool) -> Step {
@@ -441,7 +442,7 @@ impl Model {
         let session = &self.sessions[at];
         let (methods, waiting) = (session.methods.clone(), Some((at, session.renewed)));
         if session.full && !owes_today {
-            return self.start(true, methods, waiting, false);
+            return self.start(true, methods, waiting, None);
         }
         self.after_first(methods, waiting, false)
     }

@@ -68,8 +68,9 @@ pub(super) struct Rig<B> {
     pub(super) link_hours: i64,
 }
 
-/// Names a refusal by its error variant.
+/// Names a refusal by its error variant. Storage never fails.
 fn refused(error: &Error) -> Observed {
+    assert!(!matches!(error, Error::Store(_)), "{error:?}");
     let name = format!("{error:?}");
     Observed::Refused(name.split(['(', ' ']).next().unwrap_or_default().to_owned())
 }
