@@ -6,29 +6,44 @@ use data_encoding::HEXLOWER;
 use ring::digest;
 use xtask::sh::{self, Result, cargo};
 
-/// Builds the committed sources in two directories with different names, and compares the programs.
+/// Builds the committed sources in two directories with different names, and compares the programs. If they differ, the
+/// builds stay, and the libraries that differ are named.
 pub(super) fn run() -> Result<()> {
     let root = sh::root().canonicalize().map_err(|error| error.to_string())?;
     let work = root.join("target/reproduce");
+    let _absent = fs::remove_dir_all(&work);
     let head = sh::output(Command::new("git").args(["rev-parse", "HEAD"]).current_dir(&root))?;
-    let mut hashes = Vec::new();
-    for name in ["first", "the-second-build"] {
-        let folder = work.join(name);
-        let _absent = fs::remove_dir_all(&folder);
-        sh::run(Command::new("git").args(["clone", "--quiet", "--local"]).arg(&root).arg(&folder))?;
+    let folders = [work.join("first"), work.join("the-second-build")];
+    let mut programs = Vec::new();
+    for folder in &folders {
+        sh::run(Command::new("git").args(["clone", "--quiet", "--local"]).arg(&root).arg(folder))?;
         // Commits may be made while the first build runs.
         let checkout = ["checkout", "--quiet", "--detach", head.trim()];
-        sh::run(Command::new("git").current_dir(&folder).args(checkout))?;
-        build(&folder)?;
+        sh::run(Command::new("git").current_dir(folder).args(checkout))?;
+        build(folder)?;
         let program = folder.join("target/release/gatehouse");
-        let bytes = fs::read(&program).map_err(|error| format!("{}: {error}", program.display()))?;
+        let bytes = read(&program)?;
         let hash = HEXLOWER.encode(digest::digest(&digest::SHA256, &bytes).as_ref());
         println!("{hash}  {}", program.display());
-        hashes.push(hash);
-        // Two release builds need ten gigabytes.
-        fs::remove_dir_all(&folder).map_err(|error| error.to_string())?;
+        programs.push(bytes);
     }
-    if hashes.first() == hashes.last() { Ok(()) } else { Err("the two builds differ".to_owned()) }
+    if programs.first() == programs.last() {
+        // Two release builds need ten gigabytes.
+        return fs::remove_dir_all(&work).map_err(|error| error.to_string());
+    }
+    let [first, second] = folders.map(|folder| folder.join("target/release/deps"));
+    for library in fs::read_dir(first).map_err(|error| error.to_string())?.flatten() {
+        let name = library.file_name();
+        let is_library = Path::new(&name).extension().is_some_and(|extension| extension == "rlib");
+        if is_library && fs::read(second.join(&name)).ok() != Some(read(&library.path())?) {
+            println!("differs: {}", name.display());
+        }
+    }
+    Err("the two builds differ".to_owned())
+}
+
+fn read(file: &Path) -> Result<Vec<u8>> {
+    fs::read(file).map_err(|error| format!("{}: {error}", file.display()))
 }
 
 /// Builds as `docs/start/install.md` says for a reproducible build: paths of the sources and of the package cache are
