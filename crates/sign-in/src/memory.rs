@@ -85,9 +85,7 @@ impl PeopleStore for MemoryStore {
     async fn update_person(&mut self, before: &Person, after: &Person) -> StoreResult<bool> {
         let is_changed = self.people.update_person(before, after).await?;
         if is_changed && before.active && !after.active {
-            for session in self.sessions.sessions_of(&after.id).await? {
-                self.sessions.revoke_session(&session.id, after.updated_at).await?;
-            }
+            self.sessions.revoke_sessions(&after.id, after.updated_at, None).await?;
             self.credentials.drop_tickets(&after.id).await?;
             self.people.drop_links(&after.id).await?;
         }

@@ -145,7 +145,7 @@ impl Model {
             }
             Action::SetActive(on) => {
                 if self.active && !on {
-                    self.end_sessions();
+                    self.refuse_older();
                     self.link = None;
                 }
                 self.active = on;
@@ -226,13 +226,10 @@ impl Model {
         self.sessions.iter_mut().rev().nth(back).unwrap()
     }
 
-    fn end_sessions(&mut self) {
+    /// Ends all sessions and sign-ins, and refuses older tokens of other services.
+    fn refuse_older(&mut self) {
         self.sessions.iter_mut().for_each(|session| session.revoked = true);
         self.tickets.iter_mut().for_each(|ticket| ticket.gone = true);
-    }
-
-    fn refuse_older(&mut self) {
-        self.end_sessions();
         self.refused_until = self.now;
     }
 
