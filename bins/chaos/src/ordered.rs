@@ -20,7 +20,8 @@ use crate::{
 const GROUPS: usize = 3;
 /// Pause between two changes.
 const REST: Duration = Duration::from_millis(40);
-/// One in this many requests is refused, so that the event is retried after five seconds.
+/// One in this many events is refused at its first attempt, so that it is retried after five seconds. A retry is not
+/// refused: the next one would follow after five minutes.
 const REFUSED: usize = 25;
 
 /// A receiver of events about groups. Its threads end with the process.
@@ -35,6 +36,8 @@ struct OrderLog {
     newest: HashMap<String, String>,
     accepted: HashMap<String, usize>,
     requests: usize,
+    /// Events that were attempted.
+    events: usize,
     refused: usize,
     faults: Vec<String>,
 }
@@ -108,10 +111,11 @@ impl OrderLog {
                 self.faults.push(format!("{event} of {group} before {newest} was accepted"));
             }
             event.clone_into(newest);
-        }
-        if self.requests.is_multiple_of(REFUSED) {
-            self.refused += 1;
-            return false;
+            self.events += 1;
+            if self.events.is_multiple_of(REFUSED) {
+                self.refused += 1;
+                return false;
+            }
         }
         *self.accepted.entry(event.to_owned()).or_default() += 1;
         true
@@ -154,4 +158,27 @@ fn change(token: &str, method: &str, path: &str, name: &str) -> String {
          Content-Type: application/scim+json\r\nContent-Length: {}\r\n\r\n{body}",
         body.len()
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_are_refused_at_first_attempts_and_accepted_at_retries() {
+        let mut log = OrderLog::default();
+        let mut note = |event: &str| log.note(event, r#""resource":{"type":"group","id":"grp_1""#);
+        for number in 1..REFUSED {
+            assert!(note(&format!("evt_{number:03}")));
+        }
+        let refused = format!("evt_{REFUSED:03}");
+        assert!(!note(&refused), "the first attempt");
+        assert!(note(&refused), "the retry");
+        for number in REFUSED + 1..2 * REFUSED {
+            assert!(note(&format!("evt_{number:03}")));
+            assert!(note(&format!("evt_{number:03}")), "a repetition");
+        }
+        assert!(!note(&format!("evt_{:03}", 2 * REFUSED)));
+        assert!(log.faults.is_empty(), "{:?}", log.faults);
+    }
 }

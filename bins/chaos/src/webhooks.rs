@@ -214,6 +214,14 @@ impl Setup {
         Ok(())
     }
 
+    /// Describes up to five deliveries that have no outcome.
+    fn left(&self) -> Result<String> {
+        let query = "SELECT name, event_id, attempt, http_status, error, due_at FROM webhook_deliveries \
+                     JOIN webhook_subscriptions ON webhook_subscriptions.id = subscription_id \
+                     WHERE due_at IS NOT NULL ORDER BY due_at LIMIT 5";
+        Ok(ask(&self.cluster, query)?.lines().collect::<Vec<_>>().join("; "))
+    }
+
     fn check(&self, rounds: usize, seen: &Seen) -> Result<()> {
         let wrong = seen.wrong.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(first) = wrong.first() {
@@ -224,7 +232,8 @@ impl Setup {
             |what: &str| ask(&self.cluster, &format!("SELECT count(*) FROM webhook_deliveries{what}"));
         until(DRAIN, "deliveries without an outcome are left", || {
             Ok(count(" WHERE due_at IS NOT NULL")? == "0")
-        })?;
+        })
+        .map_err(|problem| format!("{problem}: {}", self.left().unwrap_or_else(|error| error)))?;
         let events = "SELECT count(DISTINCT event_id) FROM webhook_deliveries WHERE subscription_id = \
                       (SELECT id FROM webhook_subscriptions WHERE name = 'ordered')";
         let events = ask(&self.cluster, events)?.parse().map_err(|error| format!("{error}"))?;
