@@ -78,6 +78,8 @@ impl PublicKey {
 
 #[cfg(test)]
 mod tests {
+    use kernel::ManualEnv;
+
     use super::*;
 
     /// The key of RFC 8037, appendix A.
@@ -113,5 +115,14 @@ mod tests {
         }
         let other = SigningKey::new(&Secret::new([7; LENGTH])).unwrap();
         assert!(!other.public().has_signed("evt_1", "1767225600", &signature, b"{}"));
+    }
+
+    #[test]
+    fn random_keys_sign_and_differ() {
+        let env = ManualEnv::at("2026-01-01T00:00:00.000Z".parse().unwrap());
+        let [first, second] = [(); 2].map(|()| SigningKey::random(&env).unwrap());
+        let signature = first.sign("evt_1", "1767225600", b"{}");
+        assert!(first.public().has_signed("evt_1", "1767225600", &signature, b"{}"));
+        assert!(!second.public().has_signed("evt_1", "1767225600", &signature, b"{}"));
     }
 }

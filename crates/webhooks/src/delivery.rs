@@ -232,7 +232,39 @@ pub struct NextAttempt {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use kernel::{Actor, ManualEnv, TenantId};
+    use serde_json::{Value, json};
+
     use super::*;
+
+    #[test]
+    fn test_event_names_tenant_webhook_and_actor() {
+        let now = "2026-01-01T00:00:00.000Z".parse().unwrap();
+        let env = Arc::new(ManualEnv::at(now));
+        let ctx = Ctx::new(env.clone(), TenantId::new(&*env), Actor::system("test"));
+        let subscription = SubscriptionId::new(&*env);
+        let attempt = Attempt::test(&ctx, &subscription, now);
+        let body = attempt.body.as_deref().unwrap();
+        let expected = json!({
+            "id": attempt.event_id,
+            "type": "service.webhook.test",
+            "createdAt": "2026-01-01T00:00:00.000Z",
+            "tenantId": ctx.tenant,
+            "actor": { "id": ctx.actor.id, "type": ctx.actor.kind.as_str() },
+            "resource": { "type": "webhook", "id": subscription },
+            "data": {},
+        });
+        assert_eq!(serde_json::from_slice::<Value>(body).unwrap(), expected);
+    }
+
+    #[test]
+    fn codes_of_errors_are_those_of_their_json() {
+        for error in AttemptError::ALL {
+            assert_eq!(serde_json::to_value(error).unwrap(), error.as_str());
+        }
+    }
 
     #[test]
     fn every_outcome_has_a_known_label() {

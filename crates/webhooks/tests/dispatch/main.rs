@@ -4,11 +4,17 @@
 
 mod support;
 
-use std::{collections::BTreeSet, sync::atomic::Ordering, time::Duration};
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
-use support::{Does, World, keys, rate};
+use kernel::Env;
+use support::{Does, Network, World, keys, rate};
 use webhooks::{
-    DisabledReason, Limits, PATIENCE, STEPS, SubscriptionChange, SubscriptionStore, client::AddressGuard,
+    DisabledReason, Dispatcher, Limits, PATIENCE, STEPS, SubscriptionChange, SubscriptionStore, Wakeups,
+    client::AddressGuard,
 };
 
 const URL: &str = "https://one.example/";
@@ -277,7 +283,11 @@ async fn shutdown_completes_deliveries_in_flight_and_releases_leases() {
     world.publish(&tenant, 10);
     world.pass(SECOND).await;
     end.send(()).unwrap();
+    let before = world.env.now();
     running.await.unwrap();
+    // Deliveries in flight end after a second, long before the limit of ten.
+    let took = world.env.now().unix_millis() - before.unix_millis();
+    assert!((900..2_000).contains(&took), "{took}");
     assert_eq!((world.network.to(URL).len(), world.pending(&key)), (4, 6));
     let _next = world.start(Limits::default());
     world.pass(8 * SECOND).await;
@@ -303,6 +313,58 @@ async fn a_wrong_master_key_sends_nothing_and_loses_nothing() {
     *world.network.keys.lock().unwrap() = keys(1);
     world.pass(40 * SECOND).await;
     assert_eq!((world.network.to(URL).len(), world.pending(&key)), (3, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_subscription_that_cannot_be_signed_for_is_left_to_another_dispatcher() {
+    let world = World::new();
+    let tenant = world.tenant();
+    let key = world.subscribe(&tenant, URL).await;
+    let without_key = Network::new(world.env.clone(), keys(2));
+    let dispatcher = Dispatcher { deliver: Arc::new(without_key), ..world.dispatcher(Limits::default()) };
+    let _first = tokio::spawn(async move { dispatcher.run(std::future::pending()).await });
+    world.publish(&tenant, 1);
+    world.pass(SECOND).await;
+    assert_eq!((world.watcher.unsigned.load(Ordering::SeqCst), world.pending(&key)), (1, 1));
+    let _second = world.start(Limits::default());
+    world.pass(2 * SECOND).await;
+    assert_eq!(world.pending(&key), 0, "the lease was returned");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_owner_is_notified_of_deliveries_unless_it_said_so_itself() {
+    let world = World::new();
+    let tenant = world.tenant();
+    let key = world.subscribe(&tenant, URL).await;
+    let _owner = world.start(Limits::default());
+    world.publish(&tenant, 1);
+    world.pass(SECOND).await;
+    let (news, heard) = (Wakeups::default(), Wakeups::default());
+    let other =
+        Dispatcher { news: news.clone(), heard: heard.clone(), ..world.dispatcher(Limits::default()) };
+    let _other = tokio::spawn(async move { other.run(std::future::pending()).await });
+    let mut passed_on = 0;
+    for (wakeups, has_changed, is_passed_on) in
+        [(&heard, false, false), (&news, false, true), (&heard, true, false), (&news, true, true)]
+    {
+        wakeups.notify(key.clone(), has_changed);
+        world.pass(SECOND).await;
+        let before = std::mem::replace(&mut passed_on, world.watcher.elsewhere.load(Ordering::SeqCst));
+        assert_eq!(passed_on > before, is_passed_on, "changed: {has_changed}, {before}, {passed_on}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn four_subscriptions_are_read_at_once() {
+    let world = World::new();
+    let tenant = world.tenant();
+    for number in 0..20 {
+        world.subscribe(&tenant, &format!("https://r{number}.example/")).await;
+    }
+    let _at_work = world.start(Limits::default());
+    world.publish(&tenant, 1);
+    world.pass(SECOND).await;
+    assert_eq!(world.queue.most_reads.load(Ordering::SeqCst), 4);
 }
 
 #[tokio::test(start_paused = true)]

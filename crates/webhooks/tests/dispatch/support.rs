@@ -109,6 +109,20 @@ impl Deliverer for Network {
 }
 
 impl Network {
+    pub(crate) fn new(env: Arc<dyn Env>, keys: Arc<SecretKeys>) -> Self {
+        Self {
+            env,
+            does: Mutex::default(),
+            sent: Mutex::default(),
+            flying: Mutex::default(),
+            most: Mutex::default(),
+            all: AtomicUsize::new(0),
+            most_of_all: AtomicUsize::new(0),
+            keys: Mutex::new(keys),
+            retry_after: Mutex::default(),
+        }
+    }
+
     pub(crate) fn does(&self, url: &str, does: Does) {
         self.does.lock().unwrap().insert(url.to_owned(), does);
     }
@@ -120,9 +134,13 @@ impl Network {
 }
 
 /// A queue that can be made to fail.
+#[derive(Default)]
 pub(crate) struct Flaky {
     pub(crate) queue: MemoryQueue,
     pub(crate) is_down: AtomicBool,
+    reads: AtomicUsize,
+    /// Maximum number of concurrent reads.
+    pub(crate) most_reads: AtomicUsize,
 }
 
 impl Flaky {
@@ -144,8 +162,10 @@ impl Queue for Flaky {
     async fn take(&self, key: &Key, lease: &Lease, is_held: bool, most: usize) -> StoreResult<LeaseOutcome> {
         self.up()?;
         let taken = self.queue.take(key, lease, is_held, most).await;
+        self.most_reads.fetch_max(self.reads.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
         // Reading takes a moment, during which other deliveries are sent and recorded.
         tokio::time::sleep(Duration::from_millis(3)).await;
+        self.reads.fetch_sub(1, Ordering::SeqCst);
         taken
     }
     async fn record(&self, batch: &Batch) -> StoreResult<Recorded> {
@@ -198,22 +218,11 @@ impl World {
     pub(crate) fn new() -> Self {
         let random = ManualEnv::at("2026-01-01T00:00:00.000Z".parse().unwrap());
         let env = Arc::new(OneClock { start: Instant::now(), random });
-        let network = Network {
-            env: env.clone(),
-            does: Mutex::default(),
-            sent: Mutex::default(),
-            flying: Mutex::default(),
-            most: Mutex::default(),
-            all: AtomicUsize::new(0),
-            most_of_all: AtomicUsize::new(0),
-            keys: Mutex::new(keys(1)),
-            retry_after: Mutex::default(),
-        };
-        let queue = Flaky { queue: MemoryQueue::default(), is_down: AtomicBool::new(false) };
+        let queue = Flaky::default();
         Self {
-            env,
             queue: Arc::new(queue),
-            network: Arc::new(network),
+            network: Arc::new(Network::new(env.clone(), keys(1))),
+            env,
             news: Wakeups::default(),
             watcher: Arc::default(),
             events: AtomicUsize::new(0),
