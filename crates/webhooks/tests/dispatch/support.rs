@@ -22,7 +22,7 @@ use webhooks::{
 /// An environment whose clock follows the runtime's paused clock.
 pub(crate) struct OneClock {
     start: Instant,
-    random: ManualEnv,
+    pub(crate) random: ManualEnv,
 }
 
 impl Env for OneClock {
