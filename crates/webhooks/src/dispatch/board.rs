@@ -352,3 +352,6 @@ impl Schedule {
         leased.map(|(key, _)| key.clone()).collect()
     }
 }
+
+#[cfg(test)]
+mod tests;
