@@ -83,6 +83,13 @@ impl Desk {
         app_enrolment::verify(&self.ctx, &mut self.store, &verifiers, &user, &app.factor.id, code).await
     }
 
+    /// Completes the enrolment of an app with its first code.
+    async fn confirm(&mut self, app: &app_enrolment::PendingApp) {
+        let code = self.code(app);
+        let proved = self.verify(app, &code).await.unwrap().unwrap();
+        app_enrolment::confirm(&self.ctx, &mut self.store, proved).await.unwrap();
+    }
+
     fn code(&self, app: &app_enrolment::PendingApp) -> String {
         let seconds = u64::try_from(self.ctx.now.unix_millis() / 1000).unwrap();
         totp_lite::totp_custom::<totp_lite::Sha1>(30, 6, app.secret.expose(), seconds)
@@ -98,9 +105,7 @@ fn verifiers(keys: &PlainKeys) -> Verifiers<'_> {
 async fn session_that_owes_a_factor_by_now_does_not_continue_without_it() {
     let mut desk = Desk::new().await;
     let app = desk.app().await;
-    let code = desk.code(&app);
-    let proved = desk.verify(&app, &code).await.unwrap().unwrap();
-    app_enrolment::confirm(&desk.ctx, &mut desk.store, proved).await.unwrap();
+    desk.confirm(&app).await;
     let before = desk.session.clone();
     let mut owing = SessionStore::session(&mut desk.store, &before.id).await.unwrap().unwrap();
     owing.standing = Standing::Owing;
@@ -118,9 +123,7 @@ async fn session_that_owes_a_factor_by_now_does_not_continue_without_it() {
 async fn factor_that_is_proved_again_renews_the_session_and_is_recorded() {
     let mut desk = Desk::new().await;
     let app = desk.app().await;
-    let code = desk.code(&app);
-    let proved = desk.verify(&app, &code).await.unwrap().unwrap();
-    app_enrolment::confirm(&desk.ctx, &mut desk.store, proved).await.unwrap();
+    desk.confirm(&app).await;
     let mut session = desk.session.clone();
     session.methods.push(Method::Totp);
     desk.store.update_session(&session).await.unwrap();
@@ -147,9 +150,7 @@ async fn factor_that_is_proved_again_renews_the_session_and_is_recorded() {
 async fn enrolment_does_not_complete_a_session_that_owes_a_factor_since_it_began() {
     let mut desk = Desk::new().await;
     let app = desk.app().await;
-    let code = desk.code(&app);
-    let proved = desk.verify(&app, &code).await.unwrap().unwrap();
-    app_enrolment::confirm(&desk.ctx, &mut desk.store, proved).await.unwrap();
+    desk.confirm(&app).await;
     let another = desk.app().await.factor;
     for (standing, is_accepted) in [(Standing::Full, true), (Standing::Owing, false)] {
         let mut enrolling = desk.enrolling().await;
@@ -285,9 +286,7 @@ async fn change_of_a_password_needs_a_recent_sign_in_or_a_step_up() {
     desk.wait(300);
     let late = needs_step_up(&desk.ctx, &mut desk.store, &session).await;
     assert!(matches!(late, Err(Error::SignInRequired(_))));
-    let code = desk.code(&app);
-    let proved = desk.verify(&app, &code).await.unwrap().unwrap();
-    app_enrolment::confirm(&desk.ctx, &mut desk.store, proved).await.unwrap();
+    desk.confirm(&app).await;
     assert!(needs_step_up(&desk.ctx, &mut desk.store, &session).await.unwrap());
 }
 
