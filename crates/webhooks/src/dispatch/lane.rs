@@ -175,7 +175,97 @@ impl Rate {
 
 #[cfg(test)]
 mod tests {
+    use kernel::ManualEnv;
+
     use super::*;
+
+    fn env() -> ManualEnv {
+        ManualEnv::at("2026-01-01T00:00:00.000Z".parse().unwrap())
+    }
+
+    /// Returns attempts with these numbers.
+    fn attempts(env: &ManualEnv, numbers: &[u32]) -> Vec<Attempt> {
+        let attempt = |number: &u32| Attempt {
+            id: DeliveryId::new(env),
+            event_id: format!("evt_{number}"),
+            event_type: "ACCOUNT_USER_CREATED".into(),
+            subject: None,
+            number: *number,
+            is_fresh: true,
+            body: None,
+        };
+        numbers.iter().map(attempt).collect()
+    }
+
+    #[test]
+    fn first_attempts_and_retries_alternate_if_both_have_room() {
+        let (mut lane, env) = (Lane::default(), env());
+        lane.fill(attempts(&env, &[1, 2, 3, 4, 5]), attempts(&env, &[12, 13]));
+        lane.fill(Vec::new(), attempts(&env, &[16, 17]));
+        assert_eq!(lane.ready(), 9);
+        let mut next = |fresh, retries| lane.next(fresh, retries).map(|attempt| attempt.number);
+        let drawn = [
+            next(true, true),
+            next(true, true),
+            next(false, false),
+            next(true, false),
+            next(true, false),
+            next(true, true),
+            next(false, true),
+            next(true, true),
+            next(false, true),
+            next(false, true),
+            next(true, true),
+            next(true, true),
+        ];
+        let expected = [Some(1), Some(12), None, Some(2), Some(3), Some(13), Some(16), Some(4), Some(17)];
+        assert_eq!(drawn[..9], expected);
+        assert_eq!(drawn[9..], [None, Some(5), None]);
+    }
+
+    #[test]
+    fn deliveries_are_known_until_they_are_recorded_or_forgotten() {
+        let (mut lane, all) = (Lane::default(), attempts(&env(), &[1, 2, 3]));
+        assert!(lane.is_idle());
+        lane.fill(all.clone(), Vec::new());
+        lane.fill(all.clone(), all.clone());
+        assert_eq!((lane.ready(), lane.unrecorded(), lane.is_idle()), (3, 0, false));
+        lane.next(true, true).unwrap();
+        lane.in_flight = 1;
+        assert_eq!((lane.ready(), lane.unrecorded()), (2, 0));
+        lane.in_flight = 0;
+        assert_eq!(lane.unrecorded(), 1);
+        lane.forget();
+        assert_eq!((lane.ready(), lane.unrecorded(), lane.is_idle()), (0, 1, false));
+        // A read in progress may still return what is recorded meanwhile.
+        lane.is_taking = true;
+        lane.settle(&all[0].id);
+        lane.fill(all.clone(), Vec::new());
+        assert_eq!(lane.ready(), 2);
+        lane.end_taking();
+        lane.forget();
+        assert!(lane.known.is_empty() && lane.settled.is_empty() && lane.is_idle());
+        lane.fill(all.clone(), Vec::new());
+        assert_eq!(lane.ready(), 3, "it would be sent again if it had not been recorded");
+        lane.next(true, true).unwrap();
+        lane.settle(&all[0].id);
+        assert_eq!(lane.unrecorded(), 0);
+    }
+
+    #[test]
+    fn a_lane_with_anything_to_do_is_not_idle() {
+        let changes: [fn(&mut Lane); 4] = [
+            |lane| lane.in_flight = 1,
+            |lane| lane.is_wanted = true,
+            |lane| lane.is_taking = true,
+            |lane| lane.has_more = true,
+        ];
+        for change in changes {
+            let mut lane = Lane::default();
+            change(&mut lane);
+            assert!(!lane.is_idle());
+        }
+    }
 
     fn slow(error: bool) -> Outcome {
         Outcome {
@@ -211,6 +301,33 @@ mod tests {
             breaker.note(&slow(false));
         }
         assert!(breaker.is_open());
+    }
+
+    #[test]
+    fn a_receiver_is_slow_if_five_of_its_last_nine_responses_took_ten_seconds() {
+        let took = |duration_ms| Outcome { duration_ms, ..quick() };
+        for (slow, duration, is_open) in [(4, 10_000, false), (5, 9_999, false), (5, 10_000, true)] {
+            let mut breaker = Breaker::default();
+            for _ in 0..9 - slow {
+                breaker.note(&quick());
+            }
+            for _ in 0..slow {
+                assert!(!breaker.is_open());
+                breaker.note(&took(duration));
+            }
+            assert_eq!(breaker.is_open(), is_open, "{slow} of {duration}");
+        }
+        // A slow response does not end a series of timeouts, a quick one does.
+        for (between, is_open) in [(took(10_000), true), (took(9_999), false)] {
+            let mut breaker = Breaker::default();
+            for number in 0..5 {
+                breaker.note(&slow(true));
+                if number == 2 {
+                    breaker.note(&between);
+                }
+            }
+            assert_eq!(breaker.is_open(), is_open);
+        }
     }
 
     #[test]

@@ -117,3 +117,102 @@ impl Reports {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use kernel::ManualEnv;
+
+    use super::*;
+
+    struct Desk {
+        env: ManualEnv,
+        key: Key,
+        reports: Reports,
+    }
+
+    impl Desk {
+        fn new() -> Self {
+            let env = ManualEnv::at("2026-01-10T00:00:00.000Z".parse().unwrap());
+            let key = Key { tenant: TenantId::new(&env), subscription: SubscriptionId::new(&env) };
+            Self { env, key, reports: Reports::default() }
+        }
+
+        fn add(&mut self, outcome: Outcome, before: Option<Timestamp>) -> AddedReport {
+            let attempt = Attempt {
+                id: DeliveryId::new(&self.env),
+                event_id: "evt_1".into(),
+                event_type: "ACCOUNT_USER_CREATED".into(),
+                subject: None,
+                number: 1,
+                is_fresh: true,
+                body: None,
+            };
+            let now = self.env.now();
+            self.reports.add(&self.env, &self.key, (attempt, outcome, now), before)
+        }
+    }
+
+    fn answer(status: u16) -> Outcome {
+        Outcome { status: Some(status), error: None, ..Outcome::failed(AttemptError::Connect, 1) }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn outcome_decides_on_retry_period_and_end() {
+        let mut desk = Desk::new();
+        let now = desk.env.now();
+        let long_ago = now.plus_millis(-PATIENCE);
+        let recently = long_ago.plus_millis(1);
+        let (gone, failing) = (Some(DisabledReason::Gone), Some(DisabledReason::Failing));
+        let dropped = Outcome::failed(AttemptError::EventDropped, 0);
+        for (outcome, before, has_retry, since, reason) in [
+            (answer(204), None, false, None, None),
+            (answer(204), Some(long_ago), false, None, None),
+            (answer(500), None, true, Some(now), None),
+            (answer(500), Some(recently), true, Some(recently), None),
+            (answer(500), Some(long_ago), true, Some(long_ago), failing),
+            (answer(410), None, false, Some(now), gone),
+            (answer(410), Some(long_ago), false, Some(long_ago), gone),
+            (dropped.clone(), None, false, None, None),
+            (dropped, Some(long_ago), false, Some(long_ago), None),
+        ] {
+            let shown = format!("{outcome:?} {before:?}");
+            let added = desk.add(outcome, before);
+            assert_eq!(added.report.next.is_some(), has_retry, "{shown}");
+            assert_eq!((added.failing_since, added.ends), (since, reason.is_some()), "{shown}");
+            let batch = desk.reports.next(Instant::now() + LINGER).unwrap();
+            assert_eq!(batch.reports, [(desk.key.subscription.clone(), added.report)]);
+            let changed = (since != before).then(|| (desk.key.subscription.clone(), since));
+            assert_eq!(batch.failing_since, changed.into_iter().collect::<Vec<_>>(), "{shown}");
+            let disabled = reason.map(|reason| (desk.key.subscription.clone(), reason));
+            assert_eq!(batch.disabled, disabled.into_iter().collect::<Vec<_>>(), "{shown}");
+            desk.reports.recorded(&desk.key.tenant);
+            assert!(desk.reports.is_empty());
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn outcomes_are_recorded_after_five_milliseconds_or_by_the_hundred() {
+        let mut desk = Desk::new();
+        let start = Instant::now();
+        assert!(desk.reports.is_empty() && desk.reports.next_due().is_none());
+        for _ in 0..AT_ONCE - 1 {
+            desk.add(answer(204), None);
+        }
+        assert!(!desk.reports.is_empty());
+        assert_eq!(desk.reports.next_due(), Some(start + LINGER));
+        assert!(desk.reports.next(start + LINGER - Duration::from_nanos(1)).is_none());
+        for _ in 0..2 {
+            desk.add(answer(204), None);
+        }
+        let batch = desk.reports.next(start).unwrap();
+        assert_eq!((batch.tenant, batch.reports.len()), (desk.key.tenant.clone(), AT_ONCE));
+        // One batch of a tenant at a time.
+        assert!(desk.reports.next(start + LINGER).is_none() && desk.reports.next_due().is_none());
+        desk.reports.recorded(&desk.key.tenant);
+        assert!(!desk.reports.is_empty());
+        assert_eq!(desk.reports.next_due(), Some(start + LINGER));
+        assert_eq!(desk.reports.next(start + LINGER).unwrap().reports.len(), 1);
+        desk.reports.recorded(&desk.key.tenant);
+        assert!(desk.reports.is_empty());
+    }
+}
