@@ -336,3 +336,6 @@ fn checked_filters(filters: &[String]) -> Result<Vec<EventFilter>, Error> {
         |(index, text): (usize, &String)| text.parse().map_err(|problem| Error::Filter { index, problem });
     filters.iter().enumerate().map(one).collect()
 }
+
+#[cfg(test)]
+mod tests;
