@@ -96,6 +96,16 @@ mod tests {
     }
 
     #[test]
+    fn public_keys_are_read_as_they_are_written() {
+        let key = published().public();
+        assert_eq!(key.to_string(), "whpk_11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=");
+        assert_eq!(key.to_string().parse(), Ok(key));
+        for wrong in ["11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=", "whpk_!", "whpk_AAAA", "whpk_"] {
+            assert!(wrong.parse::<PublicKey>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
     fn signature_covers_id_timestamp_and_body() {
         let (key, public) = (published(), published().public());
         let signature = key.sign("evt_1", "1767225600", b"{}");

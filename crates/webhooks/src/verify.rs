@@ -231,6 +231,19 @@ mod tests {
     }
 
     #[test]
+    fn errors_say_what_is_wrong() {
+        for (error, text) in [
+            (InvalidSecret::Missing, "there is no signing secret"),
+            (InvalidSecret::Malformed(2), "signing secret 2 has to be whsec_ followed by base64"),
+            (InvalidSecret::TooShort(1), "signing secret 1 has to have at least 24 bytes"),
+        ] {
+            assert_eq!((error.to_string(), format!("{error:?}")), (text.to_owned(), text.to_owned()));
+        }
+        assert_eq!(Invalid::Signature.to_string(), "the signature does not match");
+        assert!(InvalidPublicKey.to_string().contains("whpk_"));
+    }
+
+    #[test]
     fn guessable_secrets_are_refused() {
         // A signature made without knowledge of the secret.
         let forged = signed("", "1767225600", b"{}");

@@ -75,3 +75,60 @@ impl SubscriptionView {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use kernel::{Id, ManualEnv, MasterKeys, Secret, TenantId};
+    use serde_json::{json, to_value};
+
+    use super::*;
+    use crate::{PreviousSecret, SecretKeys, Secrets};
+
+    #[test]
+    fn a_view_shows_rotation_keys_and_filters_without_effect() {
+        let now: Timestamp = "2026-01-01T00:00:00.000Z".parse().unwrap();
+        let (env, until) = (ManualEnv::at(now), now.plus_millis(1));
+        let (tenant, id) = (TenantId::new(&env), Id::new(&env));
+        let masters = MasterKeys::new(vec![("test".into(), Secret::new(vec![1; 32]))]).unwrap();
+        let keys = SecretKeys::new(&masters);
+        let (previous, _) = keys.generate(&env, (&tenant, &id), 1).unwrap();
+        let (current, secret) = keys.generate(&env, (&tenant, &id), 2).unwrap();
+        let previous = Some(PreviousSecret { generation: previous, until });
+        let secrets = Secrets { current, previous };
+        let public = keys.signers((&tenant, &id), &secrets, now).unwrap().public_keys();
+        let subscription = Subscription {
+            id,
+            name: "a".into(),
+            url: "https://one.example/".into(),
+            event_filters: ["A_*", "B"].map(|filter| filter.parse().unwrap()).into(),
+            ordered: true,
+            enabled: false,
+            disabled_reason: Some(DisabledReason::Gone),
+            secrets,
+            created_at: now,
+            updated_at: until,
+        };
+        let shown =
+            |at, keys, secret| to_value(SubscriptionView::new(&subscription, &["A_1"], at, keys, secret));
+        let mut expected = json!({
+            "id": subscription.id,
+            "name": "a",
+            "url": "https://one.example/",
+            "eventFilters": ["A_*", "B"],
+            "ordered": true,
+            "enabled": false,
+            "disabledReason": "GONE",
+            "createdAt": now,
+            "updatedAt": until,
+            "rotatingUntil": until,
+            "publicKeys": [public[0].to_string(), public[1].to_string()],
+            "secret": secret.text(),
+            "warnings": ["eventFilters: B matches no existing event type"],
+        });
+        assert_eq!(shown(now, &public, Some(&secret)).unwrap(), expected);
+        for member in ["rotatingUntil", "secret"] {
+            expected.as_object_mut().unwrap().remove(member);
+        }
+        assert_eq!(shown(until, &public, None).unwrap(), expected);
+    }
+}
