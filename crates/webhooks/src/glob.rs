@@ -39,7 +39,7 @@ impl EventFilter {
     pub fn matches(&self, event_type: &str) -> bool {
         let (pattern, text) = (self.0.as_bytes(), event_type.as_bytes());
         let (mut at, mut of) = (0, 0);
-        // The last star's position, and the end of the text it matches so far.
+        // The last star's position, and the end of the text that it matches.
         let mut star: Option<(usize, usize)> = None;
         while let Some(byte) = text.get(at) {
             match pattern.get(of) {
@@ -49,9 +49,9 @@ impl EventFilter {
                 }
                 Some(wanted) if wanted == byte => (at, of) = (at + 1, of + 1),
                 _ => {
+                    // The star matches one character more.
                     let Some((place, taken)) = star else { return false };
-                    star = Some((place, taken + 1));
-                    (at, of) = (taken + 1, place + 1);
+                    (at, of) = (taken + 1, place);
                 }
             }
         }

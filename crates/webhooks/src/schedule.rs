@@ -90,6 +90,27 @@ mod tests {
         assert_eq!(next_attempt(&env, 0, None, now), None, "attempts count from 1");
     }
 
+    /// Random bytes that are this number.
+    struct Fixed(u32);
+
+    impl Env for Fixed {
+        fn now(&self) -> Timestamp {
+            at("2026-01-01T00:00:00.000Z")
+        }
+
+        fn fill(&self, bytes: &mut [u8]) {
+            bytes.copy_from_slice(&self.0.to_le_bytes());
+        }
+    }
+
+    #[test]
+    fn shortest_and_longest_delay_are_a_fifth_from_the_step() {
+        let now = at("2026-01-01T00:00:00.000Z");
+        for (random, millis) in [(0, 4_000), (1, 4_001), (2_000, 6_000), (2_001, 4_000)] {
+            assert_eq!(next_attempt(&Fixed(random), 1, None, now), Some(now.plus_millis(millis)));
+        }
+    }
+
     #[test]
     fn retry_after_is_honored_up_to_twice_the_step() {
         let now = at("2026-01-01T00:00:00.000Z");

@@ -289,6 +289,19 @@ mod tests {
     }
 
     #[test]
+    fn secrets_are_read_as_they_are_shown() {
+        let env = ManualEnv::at("2026-01-01T00:00:00.000Z".parse().unwrap());
+        let secret = SigningSecret::random(&env);
+        assert_ne!(secret.text(), SigningSecret::random(&env).text());
+        let again = SigningSecret::read(secret.text()).unwrap();
+        assert_eq!(again.text(), secret.text());
+        assert_eq!(again.sign("1767225600", b"{}"), secret.sign("1767225600", b"{}"));
+        for wrong in ["", "whsec_", "whsec_AAAA", "whsec_!", &secret.text()[PREFIX.len()..]] {
+            assert!(SigningSecret::read(wrong).is_none(), "{wrong}");
+        }
+    }
+
+    #[test]
     fn a_secret_is_derived_again_only_with_its_own_key() {
         let env = ManualEnv::at("2026-01-01T00:00:00.000Z".parse().unwrap());
         let (tenant, id) = (TenantId::new(&env), SubscriptionId::new(&env));
