@@ -276,7 +276,7 @@ impl Signers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verify::{ReceiverSecrets, verify, verify_asymmetric, verify_standard};
+    use crate::verify::{Invalid, ReceiverSecrets, verify, verify_asymmetric, verify_standard};
     use kernel::ManualEnv;
 
     fn masters(keys: &[(&str, u8)]) -> MasterKeys {
@@ -377,7 +377,12 @@ mod tests {
             let public = keys.signers((&tenant, &id), &secrets, at).unwrap().public_keys();
             assert_eq!(public.len(), 1 + usize::from(next.is_some()), "a key of each generation that signs");
             for key in public {
-                assert_eq!(verify_asymmetric(&[key], "evt_1", stamp, standard, b"{}", now), Ok(()));
+                let verified =
+                    |id, body: &[u8], now| verify_asymmetric(&[key], id, stamp, standard, body, now);
+                assert_eq!(verified("evt_1", b"{}", now), Ok(()));
+                assert_eq!(verified("evt_1", b"{}", now + 301), Err(Invalid::Stale));
+                assert_eq!(verified("evt_1", b"{ }", now), Err(Invalid::Signature));
+                assert_eq!(verified("evt_2", b"{}", now), Err(Invalid::Signature));
             }
         }
         assert!(keys.signers((&tenant, &id), &secrets, until).unwrap().previous.is_none());

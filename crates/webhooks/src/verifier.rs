@@ -107,4 +107,12 @@ mod tests {
         }
         assert_eq!(Verifier::new([""]).err(), Some(InvalidSecret::Malformed(1)));
     }
+
+    #[test]
+    fn a_delivery_of_long_ago_is_a_replay() {
+        let mut headers = HeaderMap::new();
+        headers.append("x-service-timestamp", TIME.parse().unwrap());
+        headers.append("x-service-signature", SIGNATURE.parse().unwrap());
+        assert_eq!(Verifier::new([SECRET]).unwrap().verify(&headers, b"{}"), Err(Invalid::Stale));
+    }
 }
