@@ -75,6 +75,10 @@ async fn lease_is_held_until_it_expires_is_lost_or_is_released() {
     world.env.random.advance_millis(Lease::LENGTH);
     assert!(is_ours(&take(&world.queue, &key, &lease("dsp_2"), false).await), "it has expired");
     assert_eq!(take(&world.queue, &key, &lease("dsp_1"), true).await, LeaseOutcome::Elsewhere, "it is lost");
+    world.env.random.advance_millis(Lease::LENGTH);
+    let held = take(&world.queue, &key, &lease("dsp_1"), true).await;
+    assert_eq!(held, LeaseOutcome::Elsewhere, "it is lost even when the other one has expired");
+    assert!(is_ours(&take(&world.queue, &key, &lease("dsp_2"), false).await));
     let keys = [key.clone()];
     world.queue.queue.release(&keys, "dsp_1", world.env.now()).await.unwrap();
     assert_eq!(take(&world.queue, &key, &lease("dsp_1"), false).await, LeaseOutcome::Elsewhere);
