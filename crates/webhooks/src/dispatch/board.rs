@@ -264,9 +264,7 @@ impl Schedule {
         }
         let to = Arc::clone(lane.to.as_ref()?);
         let Some(attempt) = lane.next(room_for_fresh, room_for_retries) else {
-            if lane.ready() > 0 {
-                self.parked.push(key.clone());
-            }
+            self.parked.push(key.clone());
             return None;
         };
         if let Some(rate) = self.limits.rate {
@@ -337,7 +335,7 @@ impl Schedule {
 
     /// Reads postponed lanes again, and removes lanes that were idle for so long that their leases have expired.
     pub(super) fn release_idle_lanes(&mut self, now: Instant) {
-        let put_off = self.lanes.iter().filter(|(_, lane)| lane.is_wanted && !lane.is_taking);
+        let put_off = self.lanes.iter().filter(|(_, lane)| lane.is_wanted);
         for key in put_off.map(|(key, _)| key.clone()).collect::<Vec<_>>() {
             self.consider(&key, now);
         }

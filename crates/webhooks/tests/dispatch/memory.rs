@@ -18,10 +18,9 @@ async fn take(queue: &Flaky, key: &Key, lease: &Lease, is_held: bool) -> LeaseOu
 
 /// Returns the first attempts and retries that a dispatcher reads.
 async fn read(queue: &Flaky, key: &Key, lease: &Lease) -> (Vec<Attempt>, Vec<Attempt>) {
-    match take(queue, key, lease, false).await {
-        LeaseOutcome::Ours { fresh, retries, .. } => (fresh, retries),
-        other => panic!("{other:?}"),
-    }
+    let taken = take(queue, key, lease, false).await;
+    let LeaseOutcome::Ours { fresh, retries, .. } = taken else { unreachable!("{taken:?}") };
+    (fresh, retries)
 }
 
 fn failed(key: &Key, attempt: Attempt, now: Timestamp, next: Option<NextAttempt>) -> Batch {

@@ -1,3 +1,5 @@
+mod limits;
+
 use kernel::{ManualEnv, MasterKeys, Secret};
 
 use super::*;
@@ -73,6 +75,14 @@ impl Desk {
         assert!(self.take().is_some_and(|(taken, ..)| taken == *key));
         let fresh = self.attempts(fresh, true);
         self.read(key, fresh, Vec::new(), has_more);
+    }
+
+    /// Requests a read and answers it with retries.
+    fn filled_with_retries(&mut self, key: &Key, retries: usize) {
+        self.schedule.want(key, false, self.now);
+        assert!(self.take().is_some_and(|(taken, ..)| taken == *key));
+        let retries = self.attempts(retries, false);
+        self.read(key, Vec::new(), retries, false);
     }
 
     fn take(&mut self) -> Option<(Key, bool, usize)> {
@@ -275,80 +285,6 @@ fn a_lane_that_another_dispatcher_owns_is_forgotten_after_its_deliveries() {
     desk.take().unwrap();
     desk.schedule.not_taken(&key);
     assert_eq!(desk.schedule.len(), 0);
-}
-
-#[test]
-fn a_lane_over_its_rate_is_sent_later() {
-    let rate = NonZeroU32::new(2);
-    let mut desk = Desk::new(Limits { rate, ..many() });
-    let key = desk.key(&desk.tenant());
-    desk.filled(&key, 4, false);
-    assert_eq!(desk.send_all().len(), 2);
-    let later = desk.schedule.next_later().unwrap();
-    assert_eq!(later, desk.now + SECOND / 2);
-    desk.pass(Duration::from_millis(499));
-    desk.schedule.wake_due_lanes(desk.now);
-    assert!(desk.send().is_none());
-    assert_eq!(desk.schedule.next_later(), Some(later));
-    desk.pass(Duration::from_millis(1));
-    desk.schedule.wake_due_lanes(desk.now);
-    assert_eq!(desk.send_all().len(), 1);
-}
-
-#[test]
-fn tenants_take_turns_and_so_do_their_subscriptions() {
-    let mut desk = Desk::new(many());
-    let (large, small) = (desk.tenant(), desk.tenant());
-    let keys = [desk.key(&large), desk.key(&large), desk.key(&small)];
-    for key in &keys {
-        desk.filled(key, 4, false);
-    }
-    let order: Vec<_> = desk.send_all().into_iter().map(|sent| sent.key).collect();
-    let numbers = order.iter().map(|key| keys.iter().position(|known| known == key).unwrap());
-    assert_eq!(numbers.collect::<Vec<_>>(), [0, 2, 1, 2, 0, 2, 1, 2, 0, 1, 0, 1]);
-}
-
-#[test]
-fn limits_of_a_tenant_and_in_all_are_used_up_and_not_passed() {
-    let mut desk = Desk::new(Limits { subscription: 4, tenant: 6, total: 10, rate: None });
-    let tenants = [desk.tenant(), desk.tenant()];
-    let keys: Vec<_> = tenants.iter().flat_map(|tenant| [desk.key(tenant), desk.key(tenant)]).collect();
-    for key in &keys {
-        desk.filled(key, 5, false);
-    }
-    let sent = desk.send_all();
-    // Eight of ten: a fifth is left to retries.
-    assert_eq!((sent.len(), desk.schedule.in_flight()), (8, 8));
-    let of = |sent: &[SendInProgress], tenant: &TenantId| {
-        sent.iter().filter(|one| one.key.tenant == *tenant).count()
-    };
-    assert_eq!(tenants.each_ref().map(|tenant| of(&sent, tenant)), [4, 4]);
-    let retries = desk.attempts(5, false);
-    let retried = desk.key(&tenants[0]);
-    desk.schedule.want(&retried, false, desk.now);
-    desk.take().unwrap();
-    desk.read(&retried, Vec::new(), retries, false);
-    let more = desk.send_all();
-    assert!(more.iter().all(|one| one.key == retried));
-    assert_eq!((more.len(), desk.schedule.in_flight()), (2, 10), "six of the tenant, ten in all");
-    // What ends makes room for one of the same tenant, whose limit is reached too, or of another.
-    desk.done(&more[0]);
-    assert_eq!((desk.send_all().len(), desk.schedule.in_flight()), (1, 10));
-}
-
-#[test]
-fn first_attempts_and_retries_have_a_fifth_of_their_own() {
-    let mut desk = Desk::new(Limits { total: 10, ..many() });
-    let tenant = desk.tenant();
-    let [first, second] = [desk.key(&tenant), desk.key(&tenant)];
-    let retries = desk.attempts(10, false);
-    desk.schedule.want(&first, false, desk.now);
-    desk.take().unwrap();
-    desk.read(&first, Vec::new(), retries, false);
-    assert_eq!(desk.send_all().len(), 8);
-    desk.filled(&second, 10, false);
-    assert_eq!(desk.send_all().len(), 2);
-    assert_eq!((desk.schedule.retries, desk.schedule.fresh), (8, 2));
 }
 
 #[test]
