@@ -261,7 +261,7 @@ fn idle_lanes_are_kept_for_ninety_seconds() {
     assert_eq!(desk.schedule.len(), 2);
     desk.pass(Duration::from_millis(1));
     desk.schedule.release_idle_lanes(desk.now);
-    assert_eq!(desk.schedule.owned_lanes(), [busy.clone()], "an outcome is not recorded yet");
+    assert_eq!(desk.schedule.owned_lanes(), std::slice::from_ref(&busy), "an outcome is not recorded yet");
     desk.recorded(sent.iter().find(|one| one.key == busy).unwrap());
     desk.schedule.release_idle_lanes(desk.now);
     assert_eq!(desk.schedule.len(), 0);
