@@ -1,18 +1,23 @@
 //! Sends a span for each request to an OpenTelemetry collector, by OTLP over HTTP.
 
-use std::time::{Duration, UNIX_EPOCH};
+use std::{
+    thread,
+    time::{Duration, UNIX_EPOCH},
+};
 
 use kernel::{Timestamp, TraceContext};
 use opentelemetry::{
     InstrumentationScope, KeyValue, SpanId, TraceFlags, TraceId,
     trace::{SpanContext, SpanKind, Status, TraceState},
 };
-use opentelemetry_otlp::{Protocol, SpanExporter, WithExportConfig};
+use opentelemetry_otlp::{Protocol, SpanExporter, WithExportConfig, WithHttpConfig};
 use opentelemetry_sdk::{
     Resource,
     trace::{BatchSpanProcessor, SpanData, SpanEvents, SpanLinks, SpanProcessor},
 };
 
+/// Time limit for sending a batch.
+const SEND: Duration = Duration::from_secs(5);
 /// Time limit for sending the last spans at shutdown.
 const FLUSH: Duration = Duration::from_secs(2);
 
@@ -31,6 +36,16 @@ pub(crate) struct RequestSpan<'a> {
     pub(crate) took: Duration,
 }
 
+/// Creates a client that follows no redirect. In a thread of its own, because it starts a runtime, which a thread of
+/// another runtime must not do.
+fn client() -> Result<reqwest::blocking::Client, String> {
+    let build = || {
+        let client = reqwest::blocking::Client::builder().timeout(SEND);
+        client.redirect(reqwest::redirect::Policy::none()).build().map_err(|error| error.to_string())
+    };
+    thread::spawn(build).join().map_err(|_panic| "the HTTP client cannot be created".to_owned())?
+}
+
 impl Spans {
     /// Creates an exporter to `{endpoint}/v1/traces`.
     pub(crate) fn new(endpoint: &str) -> Result<Self, String> {
@@ -38,7 +53,8 @@ impl Spans {
             .with_http()
             .with_protocol(Protocol::HttpBinary)
             .with_endpoint(format!("{endpoint}/v1/traces"))
-            .with_timeout(Duration::from_secs(5))
+            .with_timeout(SEND)
+            .with_http_client(client()?)
             .build()
             .map_err(|error| format!("otlp_endpoint: {error}"))?;
         let mut processor = BatchSpanProcessor::builder(exporter).build();

@@ -65,11 +65,58 @@ fn refused_requests_are_logged_with_actor_code_and_reason() {
     assert!(!server.log().contains(&token) && !server.log().contains("scim_nonsense"));
 }
 
+/// Reads the spans that are sent to a collector on this connection, and answers with this status line and headers.
+/// Returns the head of the request and its body.
+#[cfg(feature = "otlp")]
+fn received(stream: &mut std::io::BufReader<std::net::TcpStream>, answer: &str) -> (String, Vec<u8>) {
+    use std::io::{BufRead, Read, Write};
+
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        assert_ne!(stream.read_line(&mut head).unwrap(), 0);
+    }
+    let length =
+        head.to_lowercase().split("content-length: ").nth(1).unwrap().lines().next().unwrap().to_owned();
+    let mut body = vec![0; length.parse().unwrap()];
+    stream.read_exact(&mut body).unwrap();
+    write!(stream.get_mut(), "HTTP/1.1 {answer}\r\nContent-Length: 0\r\n\r\n").unwrap();
+    (head, body)
+}
+
+/// A redirect of the collector is not followed: its spans are dropped, and the next are sent to the collector again.
+#[cfg(feature = "otlp")]
+#[test]
+fn collectors_redirects_are_not_followed() {
+    use std::{io::BufReader, net::TcpListener};
+
+    let (collector, elsewhere) =
+        (TcpListener::bind("127.0.0.1:0").unwrap(), TcpListener::bind("127.0.0.1:0").unwrap());
+    let endpoint = format!("http://{}", collector.local_addr().unwrap());
+    let process = Process::on(
+        Kind::Sqlite,
+        &[("GATEHOUSE_OTLP_ENDPOINT", &endpoint), ("OTEL_BSP_SCHEDULE_DELAY", "100")],
+    );
+    let server = process.serve();
+    let parent = format!("00-{TRACE}-00f067aa0ba902b7-01");
+    let anybody = Caller::anonymous(server.address);
+    let redirect = format!(
+        "307 Temporary Redirect\r\nConnection: close\r\nLocation: http://{}/v1/traces",
+        elsewhere.local_addr().unwrap()
+    );
+    for _ in 0..2 {
+        anybody.with("traceparent", &parent).get(PATH);
+        let mut stream = BufReader::new(collector.accept().unwrap().0);
+        assert!(received(&mut stream, &redirect).0.starts_with("POST /v1/traces HTTP/1.1\r\n"));
+    }
+    elsewhere.set_nonblocking(true).unwrap();
+    assert!(elsewhere.accept().is_err(), "the first redirect was followed");
+}
+
 /// Recorded traces are sent to an OpenTelemetry collector.
 #[cfg(feature = "otlp")]
 #[test]
 fn spans_reach_a_collector() {
-    use std::io::{BufRead, BufReader, Read, Write};
+    use std::io::BufReader;
 
     let collector = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let endpoint = format!("http://{}", collector.local_addr().unwrap());
@@ -83,16 +130,8 @@ fn spans_reach_a_collector() {
     anybody.with("traceparent", &parent).get(PATH);
 
     let mut stream = BufReader::new(collector.accept().unwrap().0);
-    let mut head = String::new();
-    while !head.ends_with("\r\n\r\n") {
-        assert_ne!(stream.read_line(&mut head).unwrap(), 0);
-    }
+    let (head, body) = received(&mut stream, "200 OK");
     assert!(head.starts_with("POST /v1/traces HTTP/1.1\r\n"), "{head}");
-    let length =
-        head.to_lowercase().split("content-length: ").nth(1).unwrap().lines().next().unwrap().to_owned();
-    let mut body = vec![0; length.parse().unwrap()];
-    stream.read_exact(&mut body).unwrap();
-    stream.get_mut().write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").unwrap();
     let holds = |part: &[u8]| body.windows(part.len()).any(|window| window == part);
     let trace = data_encoding::HEXLOWER.decode(TRACE.as_bytes()).unwrap();
     assert!(holds(&trace) && holds(b"GET /api/developers/events.json") && holds(b"gatehouse"));
