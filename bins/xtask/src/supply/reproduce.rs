@@ -46,8 +46,8 @@ fn read(file: &Path) -> Result<Vec<u8>> {
     fs::read(file).map_err(|error| format!("{}: {error}", file.display()))
 }
 
-/// Builds as `docs/start/install.md` says for a reproducible build: paths of the sources and of the package cache are
-/// replaced, so that they do not enter the program.
+/// Builds as `docs/security/supply-chain.md` says for a reproducible build: paths of the sources and of the package cache are
+/// replaced, and the time of the commit stands for that of the build, so that they do not enter the program.
 fn build(folder: &Path) -> Result<()> {
     let home = std::env::var_os("CARGO_HOME").map_or_else(
         || Path::new(&std::env::var_os("HOME").unwrap_or_default()).join(".cargo"),
@@ -58,7 +58,9 @@ fn build(folder: &Path) -> Result<()> {
         folder.display(),
         home.display()
     );
+    let time = sh::output(Command::new("git").args(["log", "-1", "--format=%ct"]).current_dir(folder))?;
     let mut build = cargo();
+    build.env("SOURCE_DATE_EPOCH", time.trim());
     build.current_dir(folder).env("RUSTFLAGS", flags).env("CARGO_TARGET_DIR", folder.join("target"));
     build.env(
         "CFLAGS",
