@@ -7,7 +7,9 @@ mod manifests;
 use std::{path::PathBuf, process::Command as Process};
 
 use clap::Subcommand;
-use xtask::sh::{self, Result, cargo};
+use xtask::sh::{self, Result};
+
+use crate::supply::reproducible_build;
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
@@ -27,10 +29,11 @@ pub(crate) fn run(command: &Command) -> Result<()> {
     }
 }
 
-/// Builds the server as it is shipped, and returns the program.
+/// Builds the server as it is shipped, reproducibly, and returns the program.
 fn release() -> Result<PathBuf> {
-    sh::run(cargo().args(["build", "--locked", "--release", "--package", "gatehouse"]))?;
-    Ok(sh::root().canonicalize().map_err(|error| error.to_string())?.join("target/release/gatehouse"))
+    let root = sh::root().canonicalize().map_err(|error| error.to_string())?;
+    reproducible_build(&root)?;
+    Ok(root.join("target/release/gatehouse"))
 }
 
 /// Returns the directory of the shipped files.

@@ -11,6 +11,8 @@ mod semver;
 use clap::Subcommand;
 use xtask::sh::Result;
 
+pub(crate) use reproduce::build as reproducible_build;
+
 #[derive(Subcommand)]
 pub(crate) enum Command {
     /// Check licenses, sources, bans and duplicates of all dependencies against deny.toml

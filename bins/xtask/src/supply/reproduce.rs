@@ -48,7 +48,7 @@ fn read(file: &Path) -> Result<Vec<u8>> {
 
 /// Builds as `docs/security/supply-chain.md` says for a reproducible build: paths of the sources and of the package cache are
 /// replaced, and the time of the commit stands for that of the build, so that they do not enter the program.
-fn build(folder: &Path) -> Result<()> {
+pub(crate) fn build(folder: &Path) -> Result<()> {
     let home = std::env::var_os("CARGO_HOME").map_or_else(
         || Path::new(&std::env::var_os("HOME").unwrap_or_default()).join(".cargo"),
         std::path::PathBuf::from,
