@@ -21,7 +21,7 @@ const GROUPS: usize = 3;
 /// Pause between two changes.
 const REST: Duration = Duration::from_millis(40);
 /// One in this many events is refused at its first attempt, so that it is retried after five seconds. A retry is not
-/// refused: the next one would follow after five minutes.
+/// refused: the next one would follow after five minutes, longer than a run waits.
 const REFUSED: usize = 25;
 
 /// A receiver of events about groups. Its threads end with the process.

@@ -216,7 +216,7 @@ impl Setup {
 
     /// Describes up to five deliveries that have no outcome.
     fn left(&self) -> Result<String> {
-        let query = "SELECT name, event_id, attempt, http_status, error, due_at FROM webhook_deliveries \
+        let query = "SELECT name, event_id, attempt, subject, due_at FROM webhook_deliveries \
                      JOIN webhook_subscriptions ON webhook_subscriptions.id = subscription_id \
                      WHERE due_at IS NOT NULL ORDER BY due_at LIMIT 5";
         Ok(ask(&self.cluster, query)?.lines().collect::<Vec<_>>().join("; "))
