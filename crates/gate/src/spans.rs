@@ -36,8 +36,8 @@ pub(crate) struct RequestSpan<'a> {
     pub(crate) took: Duration,
 }
 
-/// Creates a client that follows no redirect. In a thread of its own, because it starts a runtime, which a thread of
-/// another runtime must not do.
+/// Creates a client that follows no redirect. It is created in a thread of its own, because it blocks on a runtime, which
+/// a thread of another runtime must not do.
 fn client() -> Result<reqwest::blocking::Client, String> {
     let build = || {
         let client = reqwest::blocking::Client::builder().timeout(SEND);

@@ -231,6 +231,30 @@ pub struct NextAttempt {
 }
 
 #[cfg(test)]
+impl Attempt {
+    /// Returns an attempt to deliver an event, with an ID of its own.
+    pub(crate) fn sample(env: &dyn kernel::Env, number: u32) -> Self {
+        Self {
+            id: DeliveryId::new(env),
+            event_id: "evt_1".into(),
+            event_type: "ACCOUNT_USER_CREATED".into(),
+            subject: None,
+            number,
+            is_fresh: number == 1,
+            body: None,
+        }
+    }
+}
+
+#[cfg(test)]
+impl Outcome {
+    /// Returns the outcome of an attempt that was answered with this status after a millisecond.
+    pub(crate) fn answered(status: u16) -> Self {
+        Self { status: Some(status), error: None, ..Self::failed(AttemptError::Connect, 1) }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
@@ -268,9 +292,8 @@ mod tests {
 
     #[test]
     fn every_outcome_has_a_known_label() {
-        let outcome = |status| Outcome { status, error: None, ..Outcome::failed(AttemptError::Connect, 5) };
         let failed = AttemptError::ALL.map(|error| Outcome::failed(error, 5));
-        let outcomes = [outcome(Some(204)), outcome(Some(500))].into_iter().chain(failed);
+        let outcomes = [204, 500].map(Outcome::answered).into_iter().chain(failed);
         let labels: Vec<_> = outcomes.map(|outcome| outcome.label()).collect();
         assert_eq!(labels, Outcome::LABELS);
     }

@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_delivery_of_long_ago_is_a_replay() {
+    fn a_delivery_of_long_ago_is_stale() {
         let mut headers = HeaderMap::new();
         headers.append("x-service-timestamp", TIME.parse().unwrap());
         headers.append("x-service-signature", SIGNATURE.parse().unwrap());

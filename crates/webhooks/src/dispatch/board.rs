@@ -84,7 +84,7 @@ pub(super) struct Schedule {
     to_take: VecDeque<Key>,
     /// Lanes that their rate limit blocks until a time.
     later: BTreeSet<(Instant, Key)>,
-    /// Lanes that had to wait because of the total limits.
+    /// Lanes that had to wait because of the total limits, or that have nothing left to send.
     parked: Vec<Key>,
     /// Number of first attempts in flight.
     fresh: usize,

@@ -185,16 +185,7 @@ mod tests {
 
     /// Returns attempts with these numbers.
     fn attempts(env: &ManualEnv, numbers: &[u32]) -> Vec<Attempt> {
-        let attempt = |number: &u32| Attempt {
-            id: DeliveryId::new(env),
-            event_id: format!("evt_{number}"),
-            event_type: "ACCOUNT_USER_CREATED".into(),
-            subject: None,
-            number: *number,
-            is_fresh: true,
-            body: None,
-        };
-        numbers.iter().map(attempt).collect()
+        numbers.iter().map(|number| Attempt::sample(env, *number)).collect()
     }
 
     #[test]
@@ -274,10 +265,6 @@ mod tests {
         }
     }
 
-    fn quick() -> Outcome {
-        Outcome { status: Some(200), error: None, ..Outcome::failed(AttemptError::Connect, 20) }
-    }
-
     #[test]
     fn breaker_opens_on_timeouts_or_slow_median_and_closes_on_a_quick_response() {
         let mut breaker = Breaker::default();
@@ -285,18 +272,18 @@ mod tests {
             breaker.note(&slow(true));
         }
         assert!(!breaker.is_open());
-        breaker.note(&quick());
+        breaker.note(&Outcome::answered(200));
         for _ in 0..4 {
             breaker.note(&slow(true));
         }
         assert!(breaker.is_open(), "eight of nine attempts were slow");
-        breaker.note(&quick());
+        breaker.note(&Outcome::answered(200));
         assert!(!breaker.is_open());
         for _ in 0..5 {
             breaker.note(&slow(true));
         }
         assert!(breaker.is_open());
-        breaker.note(&quick());
+        breaker.note(&Outcome::answered(200));
         for _ in 0..8 {
             breaker.note(&slow(false));
         }
@@ -305,11 +292,11 @@ mod tests {
 
     #[test]
     fn a_receiver_is_slow_if_five_of_its_last_nine_responses_took_ten_seconds() {
-        let took = |duration_ms| Outcome { duration_ms, ..quick() };
+        let took = |duration_ms| Outcome { duration_ms, ..Outcome::answered(200) };
         for (slow, duration, is_open) in [(4, 10_000, false), (5, 9_999, false), (5, 10_000, true)] {
             let mut breaker = Breaker::default();
             for _ in 0..9 - slow {
-                breaker.note(&quick());
+                breaker.note(&Outcome::answered(200));
             }
             for _ in 0..slow {
                 assert!(!breaker.is_open());

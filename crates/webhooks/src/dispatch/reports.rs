@@ -138,22 +138,10 @@ mod tests {
         }
 
         fn add(&mut self, outcome: Outcome, before: Option<Timestamp>) -> AddedReport {
-            let attempt = Attempt {
-                id: DeliveryId::new(&self.env),
-                event_id: "evt_1".into(),
-                event_type: "ACCOUNT_USER_CREATED".into(),
-                subject: None,
-                number: 1,
-                is_fresh: true,
-                body: None,
-            };
+            let attempt = Attempt::sample(&self.env, 1);
             let now = self.env.now();
             self.reports.add(&self.env, &self.key, (attempt, outcome, now), before)
         }
-    }
-
-    fn answer(status: u16) -> Outcome {
-        Outcome { status: Some(status), error: None, ..Outcome::failed(AttemptError::Connect, 1) }
     }
 
     #[tokio::test(start_paused = true)]
@@ -165,13 +153,13 @@ mod tests {
         let (gone, failing) = (Some(DisabledReason::Gone), Some(DisabledReason::Failing));
         let dropped = Outcome::failed(AttemptError::EventDropped, 0);
         for (outcome, before, has_retry, since, reason) in [
-            (answer(204), None, false, None, None),
-            (answer(204), Some(long_ago), false, None, None),
-            (answer(500), None, true, Some(now), None),
-            (answer(500), Some(recently), true, Some(recently), None),
-            (answer(500), Some(long_ago), true, Some(long_ago), failing),
-            (answer(410), None, false, Some(now), gone),
-            (answer(410), Some(long_ago), false, Some(long_ago), gone),
+            (Outcome::answered(204), None, false, None, None),
+            (Outcome::answered(204), Some(long_ago), false, None, None),
+            (Outcome::answered(500), None, true, Some(now), None),
+            (Outcome::answered(500), Some(recently), true, Some(recently), None),
+            (Outcome::answered(500), Some(long_ago), true, Some(long_ago), failing),
+            (Outcome::answered(410), None, false, Some(now), gone),
+            (Outcome::answered(410), Some(long_ago), false, Some(long_ago), gone),
             (dropped.clone(), None, false, None, None),
             (dropped, Some(long_ago), false, Some(long_ago), None),
         ] {
@@ -196,13 +184,13 @@ mod tests {
         let start = Instant::now();
         assert!(desk.reports.is_empty() && desk.reports.next_due().is_none());
         for _ in 0..AT_ONCE - 1 {
-            desk.add(answer(204), None);
+            desk.add(Outcome::answered(204), None);
         }
         assert!(!desk.reports.is_empty());
         assert_eq!(desk.reports.next_due(), Some(start + LINGER));
         assert!(desk.reports.next(start + LINGER - Duration::from_nanos(1)).is_none());
         for _ in 0..2 {
-            desk.add(answer(204), None);
+            desk.add(Outcome::answered(204), None);
         }
         let batch = desk.reports.next(start).unwrap();
         assert_eq!((batch.tenant, batch.reports.len()), (desk.key.tenant.clone(), AT_ONCE));

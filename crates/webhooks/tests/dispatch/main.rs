@@ -340,6 +340,7 @@ async fn the_owner_is_notified_of_deliveries_unless_it_said_so_itself() {
     let _owner = world.start(Limits::default());
     world.publish(&tenant, 1);
     world.pass(SECOND).await;
+    // What this process wrote itself, and what other processes said. The owner knows of the latter already.
     let (news, heard) = (Wakeups::default(), Wakeups::default());
     let other =
         Dispatcher { news: news.clone(), heard: heard.clone(), ..world.dispatcher(Limits::default()) };

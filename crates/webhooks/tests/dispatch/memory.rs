@@ -2,22 +2,19 @@
 
 use kernel::{Env, Timestamp};
 use webhooks::{
-    Attempt, AttemptError, Batch, DeliveryId, DisabledReason, Key, Lease, LeaseOutcome, NextAttempt, Outcome,
-    Queue, Report, SubscriptionStore,
+    Attempt, AttemptError, Batch, DeliveryId, DisabledReason, Key, Lease, LeaseOutcome, MemoryQueue,
+    NextAttempt, Outcome, Queue, Report, SubscriptionStore,
 };
 
-use crate::{
-    URL,
-    support::{Flaky, World},
-};
+use crate::{URL, support::World};
 
 /// Reads the deliveries of a subscription as a dispatcher.
-async fn take(queue: &Flaky, key: &Key, lease: &Lease, is_held: bool) -> LeaseOutcome {
-    queue.queue.take(key, lease, is_held, 200).await.unwrap()
+async fn take(queue: &MemoryQueue, key: &Key, lease: &Lease, is_held: bool) -> LeaseOutcome {
+    queue.take(key, lease, is_held, 200).await.unwrap()
 }
 
 /// Returns the first attempts and retries that a dispatcher reads.
-async fn read(queue: &Flaky, key: &Key, lease: &Lease) -> (Vec<Attempt>, Vec<Attempt>) {
+async fn read(queue: &MemoryQueue, key: &Key, lease: &Lease) -> (Vec<Attempt>, Vec<Attempt>) {
     let taken = take(queue, key, lease, false).await;
     let LeaseOutcome::Ours { fresh, retries, .. } = taken else { unreachable!("{taken:?}") };
     (fresh, retries)
@@ -45,10 +42,10 @@ async fn due_subscriptions_are_enabled_and_free() {
     }
     world.publish(&tenant, 1);
     let lease = |owner: &str| Lease::new(owner, world.env.now());
-    let (attempts, _) = read(&world.queue, &keys[3], &lease("dsp_1")).await;
+    let (attempts, _) = read(&world.queue.queue, &keys[3], &lease("dsp_1")).await;
     world.queue.queue.record(&failed(&keys[3], attempts[0].clone(), world.env.now(), None)).await.unwrap();
     world.queue.queue.release(&keys[3..], "dsp_1", world.env.now()).await.unwrap();
-    take(&world.queue, &keys[1], &lease("dsp_2"), false).await;
+    take(&world.queue.queue, &keys[1], &lease("dsp_2"), false).await;
     let reasons = vec![(keys[2].subscription.clone(), DisabledReason::Gone)];
     let batch =
         Batch { tenant: tenant.clone(), reports: Vec::new(), failing_since: Vec::new(), disabled: reasons };
@@ -58,7 +55,7 @@ async fn due_subscriptions_are_enabled_and_free() {
     let mut own = keys[..2].to_vec();
     own.sort();
     assert_eq!(due("dsp_2").await, own);
-    assert_eq!(take(&world.queue, &keys[2], &lease("dsp_1"), false).await, LeaseOutcome::Nothing);
+    assert_eq!(take(&world.queue.queue, &keys[2], &lease("dsp_1"), false).await, LeaseOutcome::Nothing);
 }
 
 #[tokio::test(start_paused = true)]
@@ -68,21 +65,25 @@ async fn lease_is_held_until_it_expires_is_lost_or_is_released() {
     let key = world.subscribe(&tenant, URL).await;
     let lease = |owner: &str| Lease::new(owner, world.env.now());
     let is_ours = |taken: &LeaseOutcome| matches!(taken, LeaseOutcome::Ours { .. });
-    assert!(is_ours(&take(&world.queue, &key, &lease("dsp_1"), false).await));
-    assert!(is_ours(&take(&world.queue, &key, &lease("dsp_1"), true).await));
-    assert_eq!(take(&world.queue, &key, &lease("dsp_2"), false).await, LeaseOutcome::Elsewhere);
-    world.env.random.advance_millis(Lease::LENGTH);
-    assert!(is_ours(&take(&world.queue, &key, &lease("dsp_2"), false).await), "it has expired");
-    assert_eq!(take(&world.queue, &key, &lease("dsp_1"), true).await, LeaseOutcome::Elsewhere, "it is lost");
-    world.env.random.advance_millis(Lease::LENGTH);
-    let held = take(&world.queue, &key, &lease("dsp_1"), true).await;
+    assert!(is_ours(&take(&world.queue.queue, &key, &lease("dsp_1"), false).await));
+    assert!(is_ours(&take(&world.queue.queue, &key, &lease("dsp_1"), true).await));
+    assert_eq!(take(&world.queue.queue, &key, &lease("dsp_2"), false).await, LeaseOutcome::Elsewhere);
+    world.env.advance(Lease::LENGTH);
+    assert!(is_ours(&take(&world.queue.queue, &key, &lease("dsp_2"), false).await), "it has expired");
+    assert_eq!(
+        take(&world.queue.queue, &key, &lease("dsp_1"), true).await,
+        LeaseOutcome::Elsewhere,
+        "it is lost"
+    );
+    world.env.advance(Lease::LENGTH);
+    let held = take(&world.queue.queue, &key, &lease("dsp_1"), true).await;
     assert_eq!(held, LeaseOutcome::Elsewhere, "it is lost even when the other one has expired");
-    assert!(is_ours(&take(&world.queue, &key, &lease("dsp_2"), false).await));
+    assert!(is_ours(&take(&world.queue.queue, &key, &lease("dsp_2"), false).await));
     let keys = [key.clone()];
     world.queue.queue.release(&keys, "dsp_1", world.env.now()).await.unwrap();
-    assert_eq!(take(&world.queue, &key, &lease("dsp_1"), false).await, LeaseOutcome::Elsewhere);
+    assert_eq!(take(&world.queue.queue, &key, &lease("dsp_1"), false).await, LeaseOutcome::Elsewhere);
     world.queue.queue.release(&keys, "dsp_2", world.env.now()).await.unwrap();
-    assert!(is_ours(&take(&world.queue, &key, &lease("dsp_1"), false).await));
+    assert!(is_ours(&take(&world.queue.queue, &key, &lease("dsp_1"), false).await));
 }
 
 #[test]
@@ -110,7 +111,7 @@ async fn a_failed_attempt_is_followed_by_a_retry_when_it_is_due() {
     let key = world.subscribe(&tenant, URL).await;
     world.publish(&tenant, 1);
     let lease = || Lease::new("dsp_1", world.env.now());
-    let (fresh, retries) = read(&world.queue, &key, &lease()).await;
+    let (fresh, retries) = read(&world.queue.queue, &key, &lease()).await;
     assert_eq!((fresh.len(), retries.len(), fresh[0].number), (1, 0, 1));
     let next = NextAttempt { id: DeliveryId::new(&*world.env), at: world.env.now().plus_millis(5_000) };
     let batch = failed(&key, fresh[0].clone(), world.env.now(), Some(next.clone()));
@@ -118,9 +119,9 @@ async fn a_failed_attempt_is_followed_by_a_retry_when_it_is_due() {
     // An outcome counts once.
     world.queue.queue.record(&batch).await.unwrap();
     assert_eq!(world.queue.queue.deliveries(&key).len(), 2);
-    assert_eq!(read(&world.queue, &key, &lease()).await, (Vec::new(), Vec::new()));
-    world.env.random.advance_millis(5_000);
-    let (fresh, retries) = read(&world.queue, &key, &lease()).await;
+    assert_eq!(read(&world.queue.queue, &key, &lease()).await, (Vec::new(), Vec::new()));
+    world.env.advance(5_000);
+    let (fresh, retries) = read(&world.queue.queue, &key, &lease()).await;
     assert_eq!((fresh.len(), retries.len()), (0, 1));
     assert_eq!((retries[0].number, &retries[0].id, retries[0].is_fresh), (2, &next.id, false));
 }
@@ -141,7 +142,7 @@ async fn subscriptions_are_those_of_the_tenant_and_keep_their_state() {
     );
     assert!(store.subscription(&theirs.subscription).await.unwrap().is_none());
 
-    let (fresh, _) = read(&world.queue, &first, &Lease::new("dsp_1", world.env.now())).await;
+    let (fresh, _) = read(&world.queue.queue, &first, &Lease::new("dsp_1", world.env.now())).await;
     let since = world.env.now();
     world.queue.queue.record(&failed(&first, fresh[0].clone(), since, None)).await.unwrap();
     let mut subscription = store.subscription(&first.subscription).await.unwrap().unwrap();

@@ -4,7 +4,7 @@ use kernel::{ManualEnv, MasterKeys, Secret};
 
 use super::*;
 use crate::{
-    delivery::{AttemptError, DeliveryId},
+    delivery::AttemptError,
     secret::{SecretKeys, Secrets},
 };
 
@@ -16,15 +16,13 @@ struct Desk {
     now: Instant,
     time: Timestamp,
     schedule: Schedule,
-    /// Number of the next attempt.
-    number: u32,
 }
 
 impl Desk {
     fn new(limits: Limits) -> Self {
         let time = "2026-01-01T00:00:00.000Z".parse().unwrap();
         let env = ManualEnv::at(time);
-        Self { env, now: Instant::now(), time, schedule: Schedule::new(limits), number: 1 }
+        Self { env, now: Instant::now(), time, schedule: Schedule::new(limits) }
     }
 
     fn tenant(&self) -> TenantId {
@@ -40,20 +38,8 @@ impl Desk {
         self.time = self.time.plus_millis(i64::try_from(time.as_millis()).unwrap());
     }
 
-    fn attempts(&mut self, count: usize, is_fresh: bool) -> Vec<Attempt> {
-        let made = (0..count).map(|_| {
-            self.number += 1;
-            Attempt {
-                id: DeliveryId::new(&self.env),
-                event_id: format!("evt_{}", self.number),
-                event_type: "ACCOUNT_USER_CREATED".into(),
-                subject: None,
-                number: self.number,
-                is_fresh,
-                body: None,
-            }
-        });
-        made.collect()
+    fn attempts(&self, count: usize, is_fresh: bool) -> Vec<Attempt> {
+        (0..count).map(|_| Attempt::sample(&self.env, if is_fresh { 1 } else { 2 })).collect()
     }
 
     /// Puts these deliveries into a lane, as if they had been read under a lease from now on.
@@ -99,8 +85,7 @@ impl Desk {
     }
 
     fn done(&mut self, sent: &SendInProgress) {
-        let outcome = Outcome { status: Some(200), error: None, ..Outcome::failed(AttemptError::Connect, 1) };
-        self.schedule.done(&sent.key, sent.attempt.is_fresh, &outcome);
+        self.schedule.done(&sent.key, sent.attempt.is_fresh, &Outcome::answered(200));
     }
 
     fn recorded(&mut self, sent: &SendInProgress) {
