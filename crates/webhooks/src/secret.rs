@@ -274,6 +274,14 @@ impl Signers {
 }
 
 #[cfg(test)]
+impl SecretKeys {
+    /// Returns keys with one master key, always the same.
+    pub(crate) fn sample() -> Self {
+        Self(MasterKeys::new(vec![("test".into(), Secret::new(vec![1; 32]))]).unwrap())
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::verify::{Invalid, ReceiverSecrets, verify, verify_asymmetric, verify_standard};

@@ -78,7 +78,7 @@ impl SubscriptionView {
 
 #[cfg(test)]
 mod tests {
-    use kernel::{Id, ManualEnv, MasterKeys, Secret, TenantId};
+    use kernel::{Id, ManualEnv, TenantId};
     use serde_json::{json, to_value};
 
     use super::*;
@@ -89,8 +89,7 @@ mod tests {
         let now: Timestamp = "2026-01-01T00:00:00.000Z".parse().unwrap();
         let (env, until) = (ManualEnv::at(now), now.plus_millis(1));
         let (tenant, id) = (TenantId::new(&env), Id::new(&env));
-        let masters = MasterKeys::new(vec![("test".into(), Secret::new(vec![1; 32]))]).unwrap();
-        let keys = SecretKeys::new(&masters);
+        let keys = SecretKeys::sample();
         let (previous, _) = keys.generate(&env, (&tenant, &id), 1).unwrap();
         let (current, secret) = keys.generate(&env, (&tenant, &id), 2).unwrap();
         let previous = Some(PreviousSecret { generation: previous, until });

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use kernel::{Actor, ManualEnv, MasterKeys, Secret, TenantId};
+use kernel::{Actor, ManualEnv, TenantId};
 use serde_json::{Value, from_value, json, to_value};
 
 use super::*;
@@ -22,10 +22,9 @@ impl Desk {
         let env = Arc::new(ManualEnv::at("2026-01-01T00:00:00.000Z".parse().unwrap()));
         let tenant = TenantId::new(&*env);
         let store = MemoryQueue::default().of(&tenant);
-        let masters = MasterKeys::new(vec![("test".into(), Secret::new(vec![1; 32]))]).unwrap();
         let ctx = Ctx::new(env.clone(), tenant, Actor::system("test"));
         let guard = AddressGuard::new(Vec::new(), false);
-        Self { env, ctx, store, guard, keys: SecretKeys::new(&masters) }
+        Self { env, ctx, store, guard, keys: SecretKeys::sample() }
     }
 
     fn wait(&mut self, millis: i64) {

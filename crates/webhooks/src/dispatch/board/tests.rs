@@ -1,6 +1,6 @@
 mod limits;
 
-use kernel::{ManualEnv, MasterKeys, Secret};
+use kernel::ManualEnv;
 
 use super::*;
 use crate::{
@@ -44,8 +44,7 @@ impl Desk {
 
     /// Puts these deliveries into a lane, as if they had been read under a lease from now on.
     fn read(&mut self, key: &Key, fresh: Vec<Attempt>, retries: Vec<Attempt>, has_more: bool) {
-        let keys = MasterKeys::new(vec![("test".into(), Secret::new(vec![1; 32]))]).unwrap();
-        let (keys, owner) = (SecretKeys::new(&keys), (&key.tenant, &key.subscription));
+        let (keys, owner) = (SecretKeys::sample(), (&key.tenant, &key.subscription));
         let (current, _) = keys.generate(&self.env, owner, 1).unwrap();
         let secrets = Secrets { current, previous: None };
         let signers = keys.signers(owner, &secrets, self.time).unwrap();
@@ -55,18 +54,22 @@ impl Desk {
         self.schedule.lane_read(key, (receiver, signers), found, (has_more, lease_until), self.now);
     }
 
-    /// Requests a read and answers it with first attempts.
-    fn filled(&mut self, key: &Key, fresh: usize, has_more: bool) {
+    /// Requests a read of a lane and begins it.
+    fn begin_read(&mut self, key: &Key) {
         self.schedule.want(key, false, self.now);
         assert!(self.take().is_some_and(|(taken, ..)| taken == *key));
+    }
+
+    /// Requests a read and answers it with first attempts.
+    fn filled(&mut self, key: &Key, fresh: usize, has_more: bool) {
+        self.begin_read(key);
         let fresh = self.attempts(fresh, true);
         self.read(key, fresh, Vec::new(), has_more);
     }
 
     /// Requests a read and answers it with retries.
     fn filled_with_retries(&mut self, key: &Key, retries: usize) {
-        self.schedule.want(key, false, self.now);
-        assert!(self.take().is_some_and(|(taken, ..)| taken == *key));
+        self.begin_read(key);
         let retries = self.attempts(retries, false);
         self.read(key, Vec::new(), retries, false);
     }
