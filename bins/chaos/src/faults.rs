@@ -3,18 +3,18 @@
 use std::{
     io::Write,
     net::TcpStream,
-    process::Command,
     sync::{PoisonError, atomic::Ordering},
     thread,
     time::{Duration, Instant},
 };
 
-use xtask::sh::{self, Result};
+use xtask::sh::Result;
 
 use crate::{
     clients::{Client, Seen, Stop, create, get},
     proxy::{GOOD, Network},
     site::Site,
+    small_disk::Filled,
 };
 
 /// Concurrent identity providers.
@@ -192,9 +192,8 @@ pub(crate) fn bad_network(
 
 /// Fills the file system of an SQLite database for some time.
 pub(crate) fn full_disk(site: &mut Site, rounds: usize) -> Result<Outcome> {
-    let filler = site.folder.join("filler");
     under_load(site, rounds, |site, seen, _| {
-        fill(&filler)?;
+        let filled = Filled::new(&site.folder)?;
         let start = Instant::now();
         // SQLite occasionally finds room in its own log. The disk counts as full when no user is created for some
         // time.
@@ -217,19 +216,9 @@ pub(crate) fn full_disk(site: &mut Site, rounds: usize) -> Result<Outcome> {
             return Err(format!("reading on a full disk answers {status}"));
         }
         check_not_ready(seen, full, Instant::now(), 1)?;
-        std::fs::remove_file(&filler).map_err(|error| error.to_string())?;
+        drop(filled);
         recovered(seen, Instant::now())
     })
-}
-
-/// Writes until the disk is full to the last byte.
-fn fill(path: &std::path::Path) -> Result<()> {
-    let mut file = std::fs::File::create(path).map_err(|error| error.to_string())?;
-    for size in [64 * 1024, 4096, 1] {
-        let block = vec![0; size];
-        while file.write_all(&block).is_ok() {}
-    }
-    Ok(())
 }
 
 /// Lets clients disconnect in the middle of a request.
@@ -267,23 +256,4 @@ fn hang_up(site: &Site, name: &str, after: Duration) -> std::io::Result<()> {
     stream.write_all(create(&site.token, name).as_bytes())?;
     thread::sleep(after / 4);
     Ok(())
-}
-
-/// An in-memory file system of a fixed size, unmounted on drop.
-pub(crate) struct SmallDisk(std::path::PathBuf);
-
-impl SmallDisk {
-    pub(crate) fn new(folder: &std::path::Path) -> Result<Self> {
-        std::fs::create_dir_all(folder).map_err(|error| error.to_string())?;
-        let mut mount = Command::new("mount");
-        mount.args(["-t", "tmpfs", "-o", "size=24m,mode=700", "gatehouse-chaos"]).arg(folder);
-        sh::run(&mut mount).map_err(|problem| format!("{problem}; a small file system takes root"))?;
-        Ok(Self(folder.to_owned()))
-    }
-}
-
-impl Drop for SmallDisk {
-    fn drop(&mut self) {
-        let _gone = Command::new("umount").arg("-l").arg(&self.0).status();
-    }
 }

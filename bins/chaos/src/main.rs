@@ -12,6 +12,7 @@ mod receivers;
 mod records;
 mod rolling;
 mod site;
+mod small_disk;
 mod user_load;
 mod webhooks;
 
@@ -28,9 +29,10 @@ use xtask::{
 };
 
 use crate::{
-    faults::{Outcome, SmallDisk},
+    faults::Outcome,
     proxy::Network,
     site::{Kind, Site},
+    small_disk::SmallDisk,
 };
 
 /// Inject faults on both databases: kills, slow networks, full disks
@@ -223,7 +225,7 @@ fn on(
     inject: impl FnOnce(&mut Site) -> Result<Outcome>,
 ) -> Result<Outcome> {
     // The SQLite database is on a disk of its own, which one of the faults fills.
-    let _disk = (kind == Kind::Sqlite).then(|| SmallDisk::new(folder)).transpose()?;
+    let _disk = (kind == Kind::Sqlite).then(|| SmallDisk::new(folder, 24)).transpose()?;
     let mut site = Site::new(kind, folder)?;
     inject(&mut site)
 }

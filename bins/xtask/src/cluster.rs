@@ -48,10 +48,15 @@ impl Cluster {
 
     /// Creates and starts a cluster with further settings, as `name=value`.
     pub fn start_with(durability: Durability, settings: Vec<String>) -> Result<Self> {
-        let bin = system::postgres_bin()?;
         remove_leftovers();
+        Self::start_in(&std::env::temp_dir(), durability, settings)
+    }
+
+    /// Creates and starts a cluster with further settings in a new folder of this one, which everybody must be able to enter.
+    pub fn start_in(parent: &Path, durability: Durability, settings: Vec<String>) -> Result<Self> {
+        let bin = system::postgres_bin()?;
         let number = MADE.fetch_add(1, Ordering::Relaxed);
-        let folder = std::env::temp_dir().join(format!("{PREFIX}{}-{number}", std::process::id()));
+        let folder = parent.join(format!("{PREFIX}{}-{number}", std::process::id()));
         let _leftover = std::fs::remove_dir_all(&folder);
         std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
         let root = sh::output(Command::new("id").arg("-u"))? == "0";
@@ -105,6 +110,11 @@ impl Cluster {
                 Ok(()) => return Ok(()),
             }
         }
+    }
+
+    /// Waits until the server accepts connections. If it has ended by itself, starts it again.
+    pub fn recover(&mut self) -> Result<()> {
+        self.wait(&system::postgres_bin()?).or_else(|_ended| self.start_again())
     }
 
     /// Returns the port that the server listens on.

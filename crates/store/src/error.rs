@@ -4,7 +4,7 @@ use diesel::result::{DatabaseErrorKind, Error};
 use kernel::{StoreError, UniqueKey};
 
 /// Texts of errors that may pass if retried. Diesel has no error kind for these.
-const TRANSIENT: [&str; 14] = [
+const TRANSIENT: [&str; 15] = [
     "deadlock detected",
     "canceling statement due to",
     "terminating connection due to",
@@ -12,6 +12,8 @@ const TRANSIENT: [&str; 14] = [
     "connection closed",
     "database is locked",
     "database or disk is full",
+    // PostgreSQL's disk is full.
+    "No space left on device",
     "disk I/O error",
     "idle-in-transaction timeout",
     // A node of a distributed database.
@@ -60,4 +62,25 @@ fn unique_key(index: &str) -> UniqueKey {
 /// Returns the error for a stored value that is invalid.
 pub(crate) fn corrupt(column: &str, error: impl std::fmt::Display) -> StoreError {
     StoreError::Corrupt(format!("{column}: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(message: &str) -> StoreError {
+        store_error(Error::DatabaseError(DatabaseErrorKind::Unknown, Box::new(message.to_owned())))
+    }
+
+    #[test]
+    fn errors_that_may_pass_are_unavailability() {
+        for message in [
+            r#"could not extend file "base/5/16424": No space left on device"#,
+            "canceling statement due to lock timeout",
+        ] {
+            assert!(matches!(of(message), StoreError::Unavailable(_)), "{message}");
+        }
+        let broken = of(r#"relation "users" does not exist"#);
+        assert!(matches!(broken, StoreError::Database(_)), "{broken}");
+    }
 }

@@ -6,7 +6,10 @@ use kernel::Random;
 use xtask::{cluster::psql, sh::Result};
 
 use super::{Setup, sink::Manner};
-use crate::proxy::{GOOD, Network};
+use crate::{
+    proxy::{GOOD, Network},
+    small_disk::Filled,
+};
 
 /// How long a lasting fault lasts.
 const BAD: Duration = Duration::from_secs(3);
@@ -30,6 +33,8 @@ pub(super) enum Fault {
     BlackHole,
     /// Nothing reaches the database, and connections with pending data stay silent.
     LostConnections,
+    /// The file system of PostgreSQL is full.
+    FullDisk,
     /// A lock on a table holds all connections of the pools.
     DryPool,
     /// The clock of a server jumps by this many seconds.
@@ -50,7 +55,7 @@ impl Fault {
     /// Draws a fault.
     pub(super) fn draw(random: &mut Random) -> Self {
         let server = random.index(2);
-        match random.below(14) {
+        match random.below(16) {
             0 | 1 => Self::KillServer(server),
             2 => Self::KillWorker,
             3 => Self::KillAll,
@@ -65,7 +70,8 @@ impl Fault {
                 let jumps = [-45, -20, -2, 2, 20, 45];
                 Self::Clock(server, jumps.get(random.index(jumps.len())).copied().unwrap_or_default())
             }
-            12 => Self::ReceiverRefuses,
+            12 | 13 => Self::FullDisk,
+            14 => Self::ReceiverRefuses,
             _ => Self::ReceiverIsLate,
         }
     }
@@ -101,6 +107,13 @@ impl Fault {
             Self::LateNetwork(millis) => setup.network(Network::Late(Duration::from_millis(millis))),
             Self::BlackHole => setup.network(Network::Buffered),
             Self::LostConnections => setup.network(Network::Lost),
+            Self::FullDisk => {
+                let filled = Filled::new(setup.disk.folder())?;
+                thread::sleep(BAD);
+                drop(filled);
+                // PostgreSQL ends if it cannot write its log.
+                setup.cluster.recover()?;
+            }
             Self::DryPool => hold_audit_logs(&setup.cluster.url())?,
             Self::Clock(number, seconds) => {
                 let Some(clock) = setup.clocks.get(number) else { return Ok(()) };

@@ -1,6 +1,6 @@
 //! `cargo xtask chaos mixed`: everything at once. Directories, sign-ins with passwords, SAML and OpenID Connect, step-ups,
-//! shared signals, exports and webhooks use two servers and a worker, while servers, PostgreSQL, the network, the receiver
-//! and the clocks fail.
+//! shared signals, exports and webhooks use two servers and a worker, while servers, PostgreSQL, its disk, the network, the
+//! receiver and the clocks fail.
 //!
 //! Each client keeps a model of what must be true. After each round the faults end, and all models are compared with what
 //! the servers say.
@@ -50,7 +50,7 @@ use self::{
     transmitter::Transmitter,
     visitor::Visitor,
 };
-use crate::{proxy::Proxy, records::DatabaseRecords};
+use crate::{proxy::Proxy, records::DatabaseRecords, small_disk::SmallDisk};
 
 /// The password of everybody.
 const PASSWORD: &str = "a password that is long enough";
@@ -60,6 +60,8 @@ const ROUND: Duration = Duration::from_secs(3);
 const RECOVERY: Duration = Duration::from_secs(20);
 /// Maximum time until everything is sealed and delivered at the end. A refused delivery is repeated after minutes.
 const SETTLED: Duration = Duration::from_mins(10);
+/// Size of PostgreSQL's file system, in MiB.
+const DISK: u32 = 1024;
 /// Rounds between two verifications of the audit log.
 const VERIFIED_EVERY: usize = 10;
 
@@ -117,6 +119,8 @@ struct Setup {
     clocks: [Clock; 2],
     proxy: Proxy,
     cluster: Cluster,
+    /// The file system of PostgreSQL.
+    disk: SmallDisk,
     sink: Sink,
     actors: Vec<Box<dyn Actor>>,
     signed_on: Arc<Seen>,
@@ -126,7 +130,10 @@ struct Setup {
 
 impl Setup {
     fn new(program: PathBuf, folder: &Path) -> Result<Self> {
-        let cluster = Cluster::start(Durability::Full)?;
+        let disk = SmallDisk::new(&folder.join("disk"), DISK)?;
+        // With the default, the log alone may take a gigabyte.
+        let settings = vec!["max_wal_size=256MB".to_owned()];
+        let cluster = Cluster::start_in(disk.folder(), Durability::Full, settings)?;
         let url = cluster.url();
         gatehouse(&program, &url, &["migrate"])?;
         gatehouse(&program, &url, &["tenant", "create", "--slug", "chaos", "--name", "Chaos"])?;
@@ -153,6 +160,7 @@ impl Setup {
             clocks,
             proxy,
             cluster,
+            disk,
             sink,
             actors,
             signed_on,
