@@ -32,7 +32,7 @@ pub(super) enum ConnectError {
     Scheme,
     #[error("the URL has no host")]
     Host,
-    #[error("the name was not found: {0}")]
+    #[error("the name was not found")]
     Name(#[source] io::Error),
     #[error("the name has no address")]
     NoAddress,
@@ -40,9 +40,9 @@ pub(super) enum ConnectError {
     Blocked(IpAddr),
     #[error("connecting exceeded the time limit")]
     Timeout,
-    #[error("the connection failed: {0}")]
+    #[error("the connection failed")]
     Tcp(#[source] io::Error),
-    #[error("the TLS handshake failed: {0}")]
+    #[error("the TLS handshake failed")]
     Tls(#[source] io::Error),
 }
 
@@ -178,4 +178,25 @@ fn chosen(found: &[IpAddr]) -> Vec<IpAddr> {
     let mut other = other.into_iter();
     let pairs = first.into_iter().flat_map(|one| [Some(one), other.next()]).flatten().collect::<Vec<_>>();
     pairs.into_iter().chain(other).take(TRIED).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::IpAddr;
+
+    use super::chosen;
+
+    fn chosen_of(found: &[&str]) -> Vec<String> {
+        let found: Vec<IpAddr> = found.iter().map(|text| text.parse().unwrap()).collect();
+        chosen(&found).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn families_alternate_beginning_with_the_first_address() {
+        let mixed = ["192.0.2.1", "192.0.2.2", "192.0.2.3", "2001:db8::1"];
+        assert_eq!(chosen_of(&mixed), ["192.0.2.1", "2001:db8::1", "192.0.2.2", "192.0.2.3"]);
+        let mixed = ["2001:db8::1", "192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4"];
+        assert_eq!(chosen_of(&mixed), ["2001:db8::1", "192.0.2.1", "192.0.2.2", "192.0.2.3"]);
+        assert_eq!(chosen_of(&[]), [""; 0]);
+    }
 }

@@ -36,7 +36,7 @@ impl ConnectionUse {
     }
 }
 
-/// The stream that hyper reads from and writes to.
+/// The stream that hyper reads from and writes to, without vectored writes: requests are small.
 ///
 /// When a request is abandoned, hyper first writes out its buffer before closing the connection. A receiver that does
 /// not read would keep the connection and its task alive forever, so writes fail after a time limit.
@@ -94,20 +94,6 @@ impl AsyncWrite for Connection {
         this.in_time(context, done, false)
     }
 
-    fn poll_write_vectored(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        pieces: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        let this = self.get_mut();
-        let done = this.stream.as_mut().poll_write_vectored(context, pieces);
-        this.in_time(context, done, false)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
-    }
-
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
         let done = this.stream.as_mut().poll_flush(context);
@@ -118,5 +104,50 @@ impl AsyncWrite for Connection {
         let this = self.get_mut();
         let done = this.stream.as_mut().poll_shutdown(context);
         this.in_time(context, done, true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{io, time::Duration};
+
+    use tokio::{
+        io::{AsyncReadExt, AsyncWriteExt, duplex},
+        time::{advance, timeout},
+    };
+
+    use super::Connection;
+
+    const LIMIT: Duration = Duration::from_secs(10);
+
+    #[tokio::test(start_paused = true)]
+    async fn write_fails_if_nothing_is_read_for_the_limit() {
+        let (ours, _theirs) = duplex(4);
+        let mut connection = Connection::new(Box::new(ours), LIMIT);
+        let written = timeout(2 * LIMIT, connection.write_all(b"four and more")).await;
+        assert_eq!(written.unwrap().unwrap_err().kind(), io::ErrorKind::TimedOut);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn limit_begins_again_after_everything_is_flushed() {
+        let (ours, mut theirs) = duplex(4);
+        let mut connection = Connection::new(Box::new(ours), LIMIT);
+        for _ in 0..3 {
+            let (written, read) = tokio::join!(connection.write_all(b"four and"), async {
+                advance(LIMIT / 2).await;
+                theirs.read_exact(&mut [0; 8]).await
+            });
+            assert_eq!((written.unwrap(), read.unwrap()), ((), 8));
+            connection.flush().await.unwrap();
+            advance(LIMIT).await;
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn shutdown_reaches_the_stream() {
+        let (ours, mut theirs) = duplex(4);
+        let mut connection = Connection::new(Box::new(ours), LIMIT);
+        connection.shutdown().await.unwrap();
+        assert_eq!(theirs.read(&mut [0; 1]).await.unwrap(), 0);
     }
 }

@@ -89,3 +89,48 @@ pub(super) fn chain_text(error: &(dyn Error + 'static)) -> String {
 fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
     std::iter::successors(Some(error), |&error| error.source())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::{ConnectError, Failure, chain_text, is_closed};
+
+    #[test]
+    fn each_failure_has_a_code() {
+        let codes = [
+            (Failure::Timeout, "TIMEOUT"),
+            (Failure::Connect, "CONNECT"),
+            (Failure::Protocol, "CONNECT"),
+            (Failure::Tls, "TLS"),
+            (Failure::Blocked, "BLOCKED"),
+            (Failure::TooLarge, "TOO_LARGE"),
+        ];
+        for (failure, code) in codes {
+            assert_eq!(failure.as_str(), code);
+        }
+    }
+
+    #[test]
+    fn only_errors_of_an_ended_connection_are_closures() {
+        for kind in [
+            io::ErrorKind::BrokenPipe,
+            io::ErrorKind::ConnectionAborted,
+            io::ErrorKind::ConnectionReset,
+            io::ErrorKind::UnexpectedEof,
+        ] {
+            assert!(is_closed(&io::Error::from(kind)), "{kind}");
+        }
+        for kind in [io::ErrorKind::TimedOut, io::ErrorKind::InvalidData] {
+            assert!(!is_closed(&io::Error::from(kind)), "{kind}");
+        }
+        assert!(!is_closed(&ConnectError::Timeout));
+    }
+
+    #[test]
+    fn log_has_an_error_with_its_sources() {
+        let name = ConnectError::Name(io::Error::other("no answer"));
+        assert_eq!(chain_text(&name), "the name was not found: no answer");
+        assert_eq!(Failure::of(&name), Failure::Connect);
+    }
+}

@@ -341,7 +341,7 @@ impl Schedule {
         }
         let is_over = |lane: &Lane| lane.touched.is_none_or(|at| now.duration_since(at) > IDLE);
         self.lanes.retain(|_, lane| !(lane.is_idle() && is_over(lane)));
-        self.tenants.retain(|_, turns| turns.in_flight > 0 || !turns.queue.is_empty() || turns.is_in_ring);
+        self.tenants.retain(|_, turns| turns.in_flight > 0 || turns.is_in_ring);
     }
 
     /// Returns the lanes whose lease is ours.

@@ -1,17 +1,17 @@
 //! Requests as sent, reuse of connections, and responses as returned.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, header};
-use webhooks::client::{self, AddressGuard, Client, Failure, Resolve};
+use webhooks::client::{self, AddressGuard, Client, ClientSettings, Failure, Resolve};
 
 use crate::{
     receiver::{
         Receiver,
         Step::{self, Answer, Hang, Read, ReadHead, Send, Serve},
     },
-    support::{Names, PATIENT, Proof, RECEIVER, Trap, client_of, local_client},
+    support::{Names, PATIENT, Proof, RECEIVER, Silent, Trap, client_of, local_client},
 };
 
 async fn post(client: &Client, url: &str) -> Result<client::Answer, Failure> {
@@ -91,7 +91,7 @@ async fn responses_are_returned_unchanged() {
 
 #[tokio::test]
 async fn bodies_are_limited_in_size() {
-    let receiver = Receiver::plain(&[Read, Answer(5_000), Read, Answer(5_000), Hang]).await;
+    let receiver = Receiver::plain(&[Read, Answer(64 * 1024), Read, Answer(5_000), Hang]).await;
     let client = local_client(PATIENT);
     let target = client.guard().target(&receiver.url()).unwrap();
     let posted = post(&client, &receiver.url()).await.unwrap();
@@ -102,6 +102,18 @@ async fn bodies_are_limited_in_size() {
     let other = Receiver::plain(&[Read, Answer(5_000), Hang]).await;
     let target = client.guard().target(&other.url()).unwrap();
     assert_eq!(client.get(&target, HeaderMap::new(), 4_999).await, Err(Failure::TooLarge));
+}
+
+#[test]
+fn clients_are_printed_with_their_limits() {
+    let settings = format!("{:?}", ClientSettings::default());
+    assert!(settings.contains("time_limit: 15s") && settings.contains("extra_roots: 0"), "{settings}");
+    let client = format!("{:?}", local_client(PATIENT));
+    assert!(client.contains("127.0.0.1") && client.contains("allow_http: true"), "{client}");
+    let url = "https://example.com/hook?token=secret";
+    let target = local_client(PATIENT).guard().target(url).unwrap();
+    assert_eq!(target.to_string(), url);
+    assert_eq!(format!("{target:?}"), r#"Target("example.com")"#, "paths and queries may contain secrets");
 }
 
 #[tokio::test]
@@ -135,6 +147,21 @@ async fn request_is_not_retried_if_a_new_connection_is_closed() {
 }
 
 #[tokio::test]
+async fn request_is_not_retried_after_an_invalid_response() {
+    const ODD: &[Step] = &[
+        Read,
+        Send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"),
+        Read,
+        Send("HTTP/9 what\r\n\r\n"),
+        Hang,
+    ];
+    let (client, receiver) = (local_client(PATIENT), Receiver::plain(ODD).await);
+    assert_eq!(post(&client, &receiver.url()).await.unwrap().status, 200);
+    assert_eq!(post(&client, &receiver.url()).await, Err(Failure::Protocol));
+    assert_eq!((receiver.accepted(), receiver.requests().len()), (1, 2));
+}
+
+#[tokio::test]
 async fn dns_rebinding_is_blocked() {
     const CLOSES: &[Step] =
         &[Read, Send("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")];
@@ -163,6 +190,18 @@ async fn next_address_is_tried_if_one_refuses() {
     let client = client_of(AddressGuard::new(vec!["127.0.0.0/8".parse().unwrap()], true), PATIENT, names);
     let answer = post(&client, &format!("http://two.test:{}/", receiver.port())).await.unwrap();
     assert_eq!(answer.status, 200);
+}
+
+#[tokio::test]
+async fn next_address_is_tried_if_one_does_not_answer() {
+    let receiver = Receiver::plain(&[Serve]).await;
+    let silent = Silent::on(&format!("127.0.0.3:{}", receiver.port())).await;
+    let names = Names::new().with("two.test", &[&["127.0.0.3", "127.0.0.1"]]);
+    let guard = AddressGuard::new(vec!["127.0.0.0/8".parse().unwrap()], true);
+    let client = client_of(guard, Duration::from_secs(4), names);
+    let answer = post(&client, &format!("http://two.test:{}/", receiver.port())).await.unwrap();
+    assert_eq!(answer.status, 200, "the first address used half of the time");
+    drop(silent);
 }
 
 #[tokio::test]

@@ -15,7 +15,10 @@ use async_trait::async_trait;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, date_time_ymd};
 use rustls::{ServerConfig, crypto::ring};
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::{
+    net::{TcpListener, TcpSocket, TcpStream},
+    time::timeout,
+};
 use webhooks::client::{AddressGuard, Client, ClientSettings, Resolve};
 
 /// Time limit for exchanges that end by themselves; generous enough for a busy machine.
@@ -97,6 +100,26 @@ impl Trap {
         let ours = TcpStream::connect(self.0.local_addr().unwrap()).await.unwrap();
         let (_, first) = self.0.accept().await.unwrap();
         assert_eq!(first, ours.local_addr().unwrap(), "another client has connected");
+    }
+}
+
+/// A local listener that does not answer further connections, because its backlog is full.
+pub(crate) struct Silent {
+    _listener: TcpListener,
+    _backlog: Vec<TcpStream>,
+}
+
+impl Silent {
+    pub(crate) async fn on(address: &str) -> Self {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.bind(address.parse().unwrap()).unwrap();
+        let listener = socket.listen(0).unwrap();
+        let address = listener.local_addr().unwrap();
+        let mut backlog = Vec::new();
+        while let Ok(stream) = timeout(Duration::from_millis(200), TcpStream::connect(address)).await {
+            backlog.push(stream.unwrap());
+        }
+        Self { _listener: listener, _backlog: backlog }
     }
 }
 
