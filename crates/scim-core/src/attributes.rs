@@ -69,3 +69,43 @@ impl std::fmt::Debug for Attributes {
         self.map().fmt(f)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Map, Value, json};
+
+    use super::Attributes;
+
+    fn map(value: &Value) -> Map<String, Value> {
+        value.as_object().unwrap().clone()
+    }
+
+    #[test]
+    fn text_and_map_are_the_same_attributes() {
+        let title = map(&json!({ "title": "Countess" }));
+        let (read, made) =
+            (Attributes::read(r#" {"title": "Countess"} "#.into()).unwrap(), Attributes::from(title.clone()));
+        assert_eq!(read.text(), r#"{"title": "Countess"}"#);
+        assert_eq!(made.text(), r#"{"title":"Countess"}"#);
+        assert_eq!((read.get("title"), read.get("active")), (Some(&json!("Countess")), None));
+        assert_eq!(read, made);
+        assert_eq!(format!("{read:?}"), r#"{"title": String("Countess")}"#);
+        assert_eq!(read.into_map(), title);
+    }
+
+    #[test]
+    fn different_attributes_are_not_equal() {
+        let [one, other] =
+            ["{\"title\":\"a\"}", "{\"title\":\"b\"}"].map(|text| Attributes::read(text.into()).unwrap());
+        assert_ne!(one, other);
+        assert_eq!(one, one.clone());
+        assert_ne!(Attributes::default(), other);
+    }
+
+    #[test]
+    fn text_other_than_an_object_is_refused() {
+        for text in ["[]", "null", "{", ""] {
+            assert!(Attributes::read(text.into()).is_err(), "{text}");
+        }
+    }
+}

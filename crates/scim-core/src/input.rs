@@ -298,6 +298,22 @@ mod tests {
     }
 
     #[test]
+    fn null_list_and_text_true_are_accepted() {
+        let draft = UserDraft::read(&json!({ "active": "TRUE", "emails": null })).unwrap();
+        assert_eq!((draft.active, draft.attributes), (Some(true), Map::new()));
+    }
+
+    #[test]
+    fn size_is_estimated_with_quotes_and_separators() {
+        let attributes = json!({ "ab": ["x", true], "c": { "d": "é" } });
+        assert_eq!(size(&attributes), (2 + (3 + 1 + 5 + 1) + 4) + (1 + (1 + 4 + 4) + 4));
+        let attributes = json!({ "title": "12345678" });
+        let attributes = attributes.as_object().unwrap();
+        assert!(refuse_large(attributes, 10).is_ok());
+        assert!(refuse_large(attributes, 9).is_err());
+    }
+
+    #[test]
     fn problems_name_the_attribute() {
         assert_eq!(problem(&json!({ "userName": " " })), "userName: must not be blank");
         assert_eq!(problem(&json!({ "userName": 7 })), "userName: must be a string");

@@ -56,3 +56,17 @@ pub(crate) fn write_meta(
     write_text(location, out);
     out.push('}');
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_written_as_serde_json_does() {
+        for text in ["", "Ada", "\"", "a\"b", "\\", "a\\b", "\n", "\u{1f}", "\u{7f}", "é"] {
+            let mut written = String::new();
+            write_text(text, &mut written);
+            assert_eq!(written, Value::from(text).to_string());
+        }
+    }
+}

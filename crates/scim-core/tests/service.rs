@@ -188,3 +188,17 @@ async fn storage_errors_are_for_the_log_only() {
         assert_eq!(error.status(), 409);
     }
 }
+
+#[tokio::test]
+async fn status_says_whether_a_retry_may_succeed() {
+    let cases: [(fn() -> StoreError, u16); 3] = [
+        (|| StoreError::Unavailable("no connection".into()), 503),
+        (|| StoreError::TenantBusy("searches"), 429),
+        (|| StoreError::Corrupt("a column".into()), 500),
+    ];
+    for (error, status) in cases {
+        let mut store = Broken(error);
+        let answer = send(&mut Service::of_users(BASE, &mut store), "GET", "/Users/1", &Value::Null).await;
+        assert_eq!(answer.status, status, "{:?}", answer.error);
+    }
+}
