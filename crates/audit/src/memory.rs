@@ -84,6 +84,12 @@ impl MemoryAuditLog {
     pub fn tamper(&mut self) -> &mut BTreeMap<String, StoredEntry> {
         &mut self.entries
     }
+
+    /// Returns the signed statements with their kinds and numbers for direct modification, to test the detection of
+    /// tampering.
+    pub fn tamper_statements(&mut self) -> &mut Vec<(&'static str, u64, String)> {
+        &mut self.statements
+    }
 }
 
 fn listed(entry: &StoredEntry) -> ListedEntry {

@@ -2,70 +2,24 @@
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 mod rfc6962;
-
-use std::sync::Arc;
+mod support;
 
 use audit::{
-    AuditStore, Entry, EntryKeys, Event, ExportFormat, ExportWriter, Exported, Filter, MacProblem,
-    MemoryAuditLog, Proof,
-    events::users::UserDeactivated,
-    follow,
+    EntryKeys, Filter, MacProblem, follow,
     log::{
-        Checkpoint, CheckpointKey, CheckpointKeys, Finding, Frontier, Hash, Lease, Nodes, NoteError,
-        ProofError, SealPolicy, SealProgress, TreeStore, Verified, VerifyKeys, consistency, inclusion,
-        newest_checkpoint, prove_consistency, prove_inclusion, seal, verify, verify_consistency,
-        verify_export, verify_inclusion,
+        Checkpoint, CheckpointKey, CheckpointKeys, Finding, Frontier, Hash, Nodes, NoteError, ProofError,
+        TreeStore, Verified, VerifyKeys, consistency, inclusion, newest_checkpoint, prove_consistency,
+        prove_inclusion, verify, verify_consistency, verify_inclusion,
     },
-    ocsf::Source,
 };
-use kernel::{Actor, Ctx, Env, ManualEnv, MasterKeys, Secret, TenantId};
+use kernel::Actor;
 
-use self::rfc6962::{mth, path, sha256, subproof};
-
-struct World {
-    env: Arc<ManualEnv>,
-    ctx: Ctx,
-    keys: CheckpointKeys,
-    entries: EntryKeys,
-    audit_log: MemoryAuditLog,
-}
-
-fn masters(bytes: &[u8]) -> MasterKeys {
-    let key = |byte: &u8| (format!("k{byte}"), Secret::new(vec![*byte; 32]));
-    MasterKeys::new(bytes.iter().map(key).collect()).unwrap()
-}
+use self::{
+    rfc6962::{mth, path, sha256, subproof},
+    support::{World, masters},
+};
 
 impl World {
-    fn new() -> Self {
-        let env = Arc::new(ManualEnv::at("2026-01-01T00:00:00.000Z".parse().unwrap()));
-        let tenant = TenantId::new(&*env);
-        let mut ctx = Ctx::new(Arc::clone(&env) as Arc<dyn Env>, tenant, Actor::scim("sct_1"));
-        ctx.ip = Some("192.0.2.7".parse().unwrap());
-        let entries = EntryKeys::derive(&masters(&[7]));
-        let audit_log = MemoryAuditLog::new(entries.clone());
-        Self { env, ctx, keys: CheckpointKeys::derive(&masters(&[7])), entries, audit_log }
-    }
-
-    async fn append(&mut self, count: usize) {
-        for _ in 0..count {
-            self.env.advance_millis(1);
-            self.ctx.now = self.env.now();
-            let entry = Entry::new(&self.ctx, Event::new("usr_1", &UserDeactivated {}));
-            self.audit_log.append(&[entry]).await.unwrap();
-        }
-    }
-
-    async fn seal(&mut self) -> usize {
-        self.seal_with(false).await.count
-    }
-
-    async fn seal_with(&mut self, accepts_missing_macs: bool) -> SealProgress {
-        let now = self.ctx.now;
-        let lease = Lease { owner: "test".into(), now, until: now };
-        let policy = SealPolicy { checkpoints: &self.keys, entries: &self.entries, accepts_missing_macs };
-        seal(&mut self.audit_log, policy, &self.ctx.tenant, &lease, None).await.unwrap()
-    }
-
     async fn leaves(&mut self) -> Vec<Hash> {
         self.audit_log.hashes(0, 0, u64::MAX).await.unwrap().into_iter().map(|(_, hash)| hash).collect()
     }
@@ -430,36 +384,4 @@ async fn proofs_are_made_against_the_newest_signed_checkpoint() {
         assert!(matches!(prove_consistency(log, &keys, from, to).await, Err(ProofError::Sizes(5))));
     }
     assert!(matches!(newest_checkpoint(log, &[]).await, Err(ProofError::Checkpoint(NoteError::UnknownKey))));
-}
-
-#[tokio::test]
-async fn written_export_verifies_with_its_proofs() {
-    let mut world = World::new();
-    world.append(4).await;
-    world.seal().await;
-    let keys = world.verifying();
-    let note = newest_checkpoint(&mut world.audit_log, &keys).await.unwrap().note;
-    let writer = ExportWriter::read(Some("ndjson"), Some("true")).unwrap();
-    let mut file = writer.head(Some(&note));
-    let entries = follow(&mut world.audit_log, &Filter::default(), 0, 10).await.unwrap().entries;
-    for (sequence, listed) in entries {
-        let path = inclusion(&mut world.audit_log, &mut Nodes::default(), sequence, 4).await.unwrap();
-        let proof = Some(Proof { sequence, path: path.unwrap() }).filter(|_| sequence != 2);
-        let source = Source { product: "Test", version: "1", tenant: String::new() };
-        writer.line(&mut file, Exported { listed, proof }, &source).unwrap();
-    }
-    let verified = verify_export(&*file, &keys).unwrap();
-    assert_eq!(
-        (verified.entries, verified.left_out, verified.count),
-        (3, 1, 0),
-        "unsealed entries are left out"
-    );
-    let refused = |format, proofs| ExportWriter::read(format, proofs).unwrap_err().to_string();
-    assert_eq!(refused(Some("xml"), None), "format: write csv, ndjson or ocsf");
-    assert_eq!(refused(None, Some("true")), "proofs: with format=ndjson");
-    let writer = ExportWriter::read(None, None).unwrap();
-    assert_eq!(
-        (writer.format, writer.file_name(world.ctx.now)),
-        (ExportFormat::Csv, "audit-log-2026-01-01.csv".into())
-    );
 }

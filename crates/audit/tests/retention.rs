@@ -1,57 +1,26 @@
 //! Retention and purges, and the states of the database in which nothing is purged.
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-use std::sync::Arc;
+mod support;
 
 use audit::{
-    AuditStore, Audited, Entry, EntryKeys, Event, MemoryAuditLog,
-    events::users::UserDeactivated,
+    AuditStore, Audited, Entry, EntryKeys,
     log::{
-        CheckpointKeys, CountersignError, Countersigned, Lease, PurgePlan, PurgeRefusal, Retention,
-        RetentionStore, SealPolicy, SealRules, Statement, VerifyKeys, VerifyStore as _, countersign,
-        declare_purge, erase_some_addresses, plan_purge, purge_some, seal, set_retention, verify,
+        CheckpointKeys, CountersignError, Countersigned, PurgePlan, PurgeRefusal, Retention, RetentionStore,
+        SealRules, Statement, VerifyKeys, VerifyStore as _, countersign, declare_purge, erase_some_addresses,
+        plan_purge, purge_some, set_retention, verify,
     },
 };
-use kernel::{Actor, Ctx, Env, ManualEnv, MasterKeys, Secret, StoreError, TenantId};
+use kernel::StoreError;
+
+use self::support::{World, masters};
 
 const DAY: i64 = 24 * 60 * 60 * 1000;
 
-struct World {
-    env: Arc<ManualEnv>,
-    ctx: Ctx,
-    keys: CheckpointKeys,
-    entries: EntryKeys,
-    audit_log: MemoryAuditLog,
-}
-
 impl World {
-    fn new() -> Self {
-        let env = Arc::new(ManualEnv::at("2026-01-01T00:00:00.000Z".parse().unwrap()));
-        let tenant = TenantId::new(&*env);
-        let mut ctx = Ctx::new(Arc::clone(&env) as Arc<dyn Env>, tenant, Actor::scim("sct_1"));
-        ctx.ip = Some("192.0.2.7".parse().unwrap());
-        let masters = MasterKeys::new(vec![("k7".to_owned(), Secret::new(vec![7; 32]))]).unwrap();
-        let entries = EntryKeys::derive(&masters);
-        let audit_log = MemoryAuditLog::new(entries.clone());
-        Self { env, ctx, keys: CheckpointKeys::derive(&masters), entries, audit_log }
-    }
-
-    fn advance(&mut self, millis: i64) {
-        self.env.advance_millis(millis);
-        self.ctx.now = self.env.now();
-    }
-
-    async fn append(&mut self, count: usize) {
-        for _ in 0..count {
-            self.advance(1);
-            let entry = Entry::new(&self.ctx, Event::new("usr_1", &UserDeactivated {}));
-            self.audit_log.append(&[entry]).await.unwrap();
-        }
-        let now = self.ctx.now;
-        let lease = Lease { owner: "test".into(), now, until: now };
-        let policy =
-            SealPolicy { checkpoints: &self.keys, entries: &self.entries, accepts_missing_macs: false };
-        seal(&mut self.audit_log, policy, &self.ctx.tenant, &lease, None).await.unwrap();
+    async fn append_sealed(&mut self, count: usize) {
+        self.append(count).await;
+        self.seal().await;
     }
 
     /// Records the entries of a change.
@@ -81,11 +50,11 @@ impl World {
 #[tokio::test]
 async fn whole_groups_past_retention_are_purged_and_the_log_stays_verifiable() {
     let mut world = World::new();
-    world.append(600).await;
+    world.append_sealed(600).await;
     assert_eq!((world.retain(Some(7)).await, world.retain(Some(7)).await), (1, 0));
     assert_eq!(world.plan().await.unwrap(), PurgePlan { days: 7, from: 0, old: None });
     world.advance(8 * DAY);
-    world.append(1).await;
+    world.append_sealed(1).await;
     let plan = world.plan().await.unwrap();
     assert_eq!((plan.from, plan.before()), (0, 512));
     let declared = declare_purge(&world.ctx, &mut world.audit_log, &world.keys, plan).await.unwrap();
@@ -105,18 +74,15 @@ async fn whole_groups_past_retention_are_purged_and_the_log_stays_verifiable() {
 
 #[tokio::test]
 async fn log_verifies_and_is_purged_without_the_key_that_began_it() {
-    let rules = |keys: &[u8]| {
-        let masters = keys.iter().map(|byte| (format!("k{byte}"), Secret::new(vec![*byte; 32]))).collect();
-        SealRules::derive(&MasterKeys::new(masters).unwrap())
-    };
+    let rules = |keys: &[u8]| SealRules::derive(&masters(keys));
     let mut world = World::new();
-    world.append(600).await;
+    world.append_sealed(600).await;
     world.retain(Some(7)).await;
     let (tenant, now) = (world.ctx.tenant.clone(), world.ctx.now);
     let (all, remaining) = (rules(&[8, 7]), rules(&[8]));
     let waits = countersign(&mut world.audit_log, &tenant, &all, &remaining, now).await;
     assert!(matches!(waits, Err(CountersignError::Unsealed(1))), "{waits:?}");
-    world.append(1).await;
+    world.append_sealed(1).await;
     let signed = countersign(&mut world.audit_log, &tenant, &all, &remaining, now).await.unwrap();
     let all_signed = Countersigned { count: 3, refused: 0 };
     assert_eq!(signed.into_parts().0, all_signed, "the checkpoint, the start of MACs and the retention");
@@ -126,12 +92,11 @@ async fn log_verifies_and_is_purged_without_the_key_that_began_it() {
     assert_eq!(stranger.into_parts().0, Countersigned { count: 0, refused: 3 });
 
     // Sealing goes on with the remaining key alone, and the log verifies.
-    world.keys =
-        CheckpointKeys::derive(&MasterKeys::new(vec![("k8".into(), Secret::new(vec![8; 32]))]).unwrap());
+    world.keys = CheckpointKeys::derive(&masters(&[8]));
     world.entries.adopt(&remaining.entries);
     world.advance(8 * DAY);
     for _ in 0..40 {
-        world.append(1).await;
+        world.append_sealed(1).await;
     }
     let start = world.audit_log.mac_start().await.unwrap().unwrap();
     assert_eq!(start.matches("— ").count(), 1, "signatures do not pile up: {start}");
@@ -164,14 +129,47 @@ async fn nothing_is_purged_without_a_valid_signed_retention() {
 }
 
 #[tokio::test]
+async fn nothing_is_purged_if_statements_or_their_entries_were_changed() {
+    let mut world = World::new();
+    world.append_sealed(3).await;
+    world.retain(Some(7)).await;
+    let older = world.audit_log.tamper_statements().clone();
+    world.audit_log.tamper_statements().clear();
+    assert!(world.refusal().await.starts_with("The retention of acme is not signed."));
+    *world.audit_log.tamper_statements() = older.clone();
+
+    world.advance(1000);
+    world.retain(Some(30)).await;
+    let both = world.audit_log.tamper_statements().clone();
+    *world.audit_log.tamper_statements() = older.clone();
+    let text = world.refusal().await;
+    assert!(
+        text.contains(&format!("was set at {}, but its signed statement is missing", world.ctx.now)),
+        "{text}"
+    );
+
+    let (kind, _, note) = older.into_iter().next().unwrap();
+    world.audit_log.tamper_statements().clone_from(&both);
+    world.audit_log.tamper_statements().push((kind, 2, note));
+    assert!(world.refusal().await.contains("setting 2 is older than the one before it"));
+
+    *world.audit_log.tamper_statements() = both;
+    assert_eq!(world.plan().await.unwrap().days, 30);
+    let newest = world.audit_log.tamper().values_mut().next_back().unwrap();
+    newest.mac.as_mut().unwrap().tag[0] ^= 1;
+    let text = world.refusal().await;
+    assert!(text.contains("records a change but has no valid MAC"), "{text}");
+}
+
+#[tokio::test]
 async fn nothing_is_purged_from_a_changed_log_or_without_keys() {
     let mut world = World::new();
-    world.append(3).await;
+    world.append_sealed(3).await;
     world.retain(Some(7)).await;
     world.entries = EntryKeys::none();
     assert!(world.refusal().await.contains("GATEHOUSE_MASTER_KEY"));
     let mut world = World::new();
-    world.append(3).await;
+    world.append_sealed(3).await;
     world.retain(Some(7)).await;
     let (_, entry) = world.audit_log.tamper().iter_mut().next().unwrap();
     entry.resource_id = "usr_2".into();
@@ -182,7 +180,7 @@ async fn nothing_is_purged_from_a_changed_log_or_without_keys() {
 #[tokio::test]
 async fn erased_addresses_leave_the_log_verifiable() {
     let mut world = World::new();
-    world.append(3).await;
+    world.append_sealed(3).await;
     world.ctx.ip = None;
     for (expected, events) in [(3, 1), (0, 0)] {
         let erased = erase_some_addresses(&mut world.audit_log, "sct_1").await.unwrap();
