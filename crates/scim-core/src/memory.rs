@@ -58,8 +58,12 @@ impl UserStore for MemoryStore {
         Ok(self.users.values().find(has).map(|user| user.id.clone()))
     }
 
-    async fn find_users(&mut self, query: &Query, _: bool) -> StoreResult<ResourcePage<User>> {
-        Ok(query.page_of(self.users.values().map(|user| self.with_groups(user))))
+    async fn find_users(&mut self, query: &Query, groups: bool) -> StoreResult<ResourcePage<User>> {
+        let mut page = query.page_of(self.users.values().map(|user| self.with_groups(user)));
+        if !groups {
+            page.resources.iter_mut().for_each(|user| user.groups.clear());
+        }
+        Ok(page)
     }
 
     async fn insert_user(&mut self, user: &User) -> StoreResult<bool> {

@@ -144,7 +144,7 @@ fn is_id(text: &str) -> bool {
 /// A page of resources.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ResourcePage<T> {
-    /// The number of matches on all pages.
+    /// The number of matches on all pages. After a cursor, the number that the cursor contains.
     pub total: u64,
     /// The resources of this page, oldest first.
     pub resources: Vec<T>,
@@ -169,7 +169,11 @@ impl<T> ResourcePage<T> {
         let resources: Vec<_> =
             all.iter().skip(before).take(page.count as usize).map(|one| (*one).clone()).collect();
         let more = before.saturating_add(resources.len()) < all.len();
-        Self { total: all.len() as u64, resources, more, cut: false }
+        let total = match &page.start {
+            Start::After(cursor) => cursor.total,
+            Start::Index(_) | Start::First => all.len() as u64,
+        };
+        Self { total, resources, more, cut: false }
     }
 
     /// Converts the resources of the page.

@@ -161,4 +161,50 @@ mod tests {
         let SearchResult::Group(_, members) = &found.resources[0] else { panic!("the group is first") };
         assert!(members.is_empty());
     }
+
+    #[tokio::test]
+    async fn groups_of_users_are_read_only_if_they_are_requested() {
+        let mut store = filled().await;
+        for (body, expected) in [
+            (json!({}), 1),
+            (json!({ "attributes": ["groups.display"] }), 1),
+            (json!({ "excludedAttributes": ["groups"] }), 0),
+        ] {
+            let (_, found) = kinds(&mut store, &body).await;
+            let users = found.resources.iter().filter_map(|one| match one {
+                SearchResult::User(user) => Some(user.groups.len()),
+                SearchResult::Group(..) => None,
+            });
+            assert_eq!(users.collect::<Vec<_>>(), [expected; 2], "{body}");
+        }
+    }
+
+    #[tokio::test]
+    async fn page_of_groups_knows_whether_users_follow() {
+        let mut store = filled().await;
+        let (_, first) = kinds(&mut store, &json!({ "cursor": "", "count": 1 })).await;
+        let query = Query { filter: None, ..search(&json!({})).users };
+        let page = Query { page: Page { start: Start::First, count: 1 }, ..query };
+        let cursor = first.next_cursor(&page, SearchResult::id).unwrap();
+        let (second, found) = kinds(&mut store, &json!({ "cursor": cursor, "count": 1 })).await;
+        assert_eq!(
+            (second.as_str(), found.total, found.more),
+            ("u", 3, true),
+            "the total is not added again"
+        );
+        let users = users::list(&mut store, &Query::default(), false).await.unwrap();
+        let env = Arc::new(ManualEnv::at("2026-01-02T00:00:00.000Z".parse().unwrap()));
+        let ctx = Ctx::new(env.clone(), TenantId::new(&*env), Actor::system("test"));
+        let draft = GroupDraft::read(&json!({ "displayName": "Looms" })).unwrap();
+        groups::create(&ctx, &mut store, draft).await.unwrap();
+        let (last, found) = kinds(&mut store, &json!({ "cursor": cursor, "count": 1 })).await;
+        assert_eq!((last.as_str(), found.more), ("g", true), "users follow the second group");
+        for user in users.resources {
+            users::delete(&ctx, &mut store, &user.id).await.unwrap();
+        }
+        let (last, found) = kinds(&mut store, &json!({ "cursor": cursor, "count": 1 })).await;
+        assert_eq!((last.as_str(), found.more), ("g", false), "nothing follows the second group");
+        let (_, found) = kinds(&mut store, &json!({ "count": 2 })).await;
+        assert_eq!((found.total, found.more), (2, false));
+    }
 }

@@ -205,6 +205,32 @@ fn a_patch_with_too_much_work_is_refused() {
 }
 
 #[test]
+fn changes_of_one_user_are_limited() {
+    let title = |count: usize| vec![json!({ "op": "replace", "path": "title", "value": "x" }); count];
+    assert_eq!(after(json!(title(256)))["title"], "x");
+    assert_eq!(refusal(json!(title(257))).1, "Operations: send at most 256 changes in one request");
+    let name = vec![json!({ "op": "replace", "path": "displayName", "value": "x" }); 257];
+    assert!(Patch::read(&GROUPS, &json!({ "Operations": name })).is_ok());
+}
+
+#[test]
+fn last_value_of_active_counts() {
+    let set = |value: bool| json!({ "op": "replace", "path": "active", "value": value });
+    let title = json!({ "op": "replace", "path": "title", "value": "true" });
+    for (operations, activates) in [
+        (vec![set(true)], true),
+        (vec![set(false)], false),
+        (vec![set(false), set(true), title.clone()], true),
+        (vec![set(true), set(false)], false),
+        (vec![json!({ "op": "remove", "path": "active" })], false),
+        (vec![title], false),
+    ] {
+        let patch = Patch::read(&USERS, &json!({ "Operations": operations })).unwrap();
+        assert_eq!(patch.activates(), activates, "{operations:?}");
+    }
+}
+
+#[test]
 fn a_patch_without_effect_leaves_the_user_unchanged() {
     let user = ada();
     for operations in [

@@ -34,6 +34,9 @@ async fn service_has_users_and_groups() {
     let mut service = Service::new(BASE, &mut store).on_existing(OnExisting::Answer);
     let ada = send(&mut service, "POST", "/Users", &json!({ "userName": "ada" })).await;
     assert_eq!(ada.status, 201);
+    let location = ada.location.clone().unwrap();
+    assert_eq!(ada.headers(), [("Content-Type", "application/scim+json"), ("Location", &*location)]);
+    assert_eq!(ada.text(), ada.body.as_ref().unwrap().to_string());
     let ada = ada.body.unwrap();
     assert_eq!(send(&mut service, "POST", "/Users", &json!({ "userName": "ADA" })).await.status, 200);
 
@@ -61,7 +64,8 @@ async fn service_has_users_and_groups() {
     let renamed = send(&mut service, "PUT", path, &json!({ "displayName": "Looms" })).await;
     assert_eq!(renamed.body.unwrap()["displayName"], "Looms");
     assert_eq!(send(&mut service, "PUT", path, &json!({})).await.status, 400);
-    assert_eq!(send(&mut service, "DELETE", path, &Value::Null).await.status, 204);
+    let deleted = send(&mut service, "DELETE", path, &Value::Null).await;
+    assert_eq!((deleted.status, deleted.headers(), deleted.text()), (204, vec![], String::new()));
     assert_eq!(send(&mut service, "GET", path, &Value::Null).await.status, 404);
     assert_eq!(send(&mut service, "DELETE", "/Groups", &Value::Null).await.status, 405);
     let stranger = json!({ "displayName": "Engines", "members": [{ "value": "42" }] });
@@ -70,6 +74,9 @@ async fn service_has_users_and_groups() {
 
     let types = send(&mut service, "GET", "/ResourceTypes", &Value::Null).await.body.unwrap();
     assert_eq!(types["totalResults"], 2);
+    let kind = send(&mut service, "GET", "/ResourceTypes/Group", &Value::Null).await;
+    assert_eq!(kind.body.unwrap()["endpoint"], "/Groups");
+    assert_eq!(send(&mut service, "GET", "/ResourceTypes/Device", &Value::Null).await.status, 404);
     let schemas = send(&mut service, "GET", "/Schemas", &Value::Null).await.body.unwrap();
     assert_eq!(schemas["totalResults"], 3);
 }

@@ -8,7 +8,7 @@ use kernel::{Ctx, StoreResult};
 use serde_json::{Value, json};
 
 use crate::{
-    Filter, Page, Query, ResourcePage, Start, User, UserDraft, UserStore,
+    Cursor, Filter, Page, Query, ResourcePage, Start, User, UserDraft, UserStore,
     schema::{ResourceType, USERS},
 };
 
@@ -171,6 +171,11 @@ async fn by_cursor(store: &mut dyn UserStore, filter: Option<&str>) {
         check("reading by cursor ends", walked.len() <= all.resources.len());
     }
     check("the pages by cursor contain all users in order", walked == all.resources);
+    let Some(first) = all.resources.first() else { return };
+    let start = Start::After(Cursor { last: first.id.to_string(), total: 1000 });
+    let later = Query { filter, page: Page { start, count: 3 }, belongs_to: 7 };
+    let found = ok(store.find_users(&later, true).await);
+    check("a page by cursor returns the total of the cursor", found.total == 1000);
 }
 
 async fn deletes(ctx: &Ctx, store: &mut dyn UserStore, ada: &User) {

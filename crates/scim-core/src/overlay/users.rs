@@ -114,7 +114,11 @@ impl<S: UserStore + GroupStore> UserStore for Overlay<'_, S> {
         for user in &mut found.resources {
             *user = self.with_groups(user.clone()).await?;
         }
-        Ok(merged(&query.page, found, matches, |user| user.id.as_str()))
+        let mut page = merged(&query.page, found, matches, |user| user.id.as_str());
+        if !groups {
+            page.resources.iter_mut().for_each(|user| user.groups.clear());
+        }
+        Ok(page)
     }
 
     async fn insert_user(&mut self, user: &User) -> StoreResult<bool> {
