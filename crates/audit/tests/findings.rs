@@ -51,6 +51,7 @@ fn findings_name_positions_and_entries() {
         ),
         (Finding::RemovedEarly { from: 3, to: 7 }, "3 to 6: removed before their retention ended"),
         (Finding::Unreadable { table: "audit_sealed", at: "7".to_owned() }, "audit_sealed 7: cannot be read"),
+        (Finding::Unreadable { table: "audit_logs", at: String::new() }, "audit_logs: cannot be read"),
         (Finding::UnreadableLine { line: 7 }, "line 7 is not an entry with a proof"),
     ] {
         assert_eq!(finding.to_string(), text);

@@ -6,9 +6,9 @@ mod support;
 use audit::{
     AuditStore, Audited, Entry, EntryKeys,
     log::{
-        CheckpointKeys, CountersignError, Countersigned, PurgePlan, PurgeRefusal, Retention, RetentionStore,
-        SealRules, Statement, VerifyKeys, VerifyStore as _, countersign, declare_purge, erase_some_addresses,
-        plan_purge, purge_some, set_retention, verify,
+        CheckpointKeys, CountersignError, Countersigned, Finding, PurgePlan, PurgeRefusal, Removal,
+        Retention, RetentionStore, SealRules, Statement, VerifyKeys, VerifyStore as _, countersign,
+        declare_purge, erase_some_addresses, plan_purge, purge_some, set_retention, verify,
     },
 };
 use kernel::StoreError;
@@ -21,6 +21,22 @@ impl World {
     async fn append_sealed(&mut self, count: usize) {
         self.append(count).await;
         self.seal().await;
+    }
+
+    /// Removes all entries that are past the retention, and returns their number.
+    async fn purge(&mut self) -> u64 {
+        let plan = self.plan().await.unwrap();
+        let declared = declare_purge(&self.ctx, &mut self.audit_log, &self.keys, plan).await.unwrap();
+        self.commit(declared).await;
+        self.seal().await;
+        let checkpoints = self.keys.of(self.ctx.tenant.as_str());
+        purge_some(&mut self.audit_log, &checkpoints).await.unwrap().into_parts().0
+    }
+
+    async fn findings(&mut self) -> Vec<Finding> {
+        let (tenant, checkpoints) = (self.ctx.tenant.clone(), self.keys.of(self.ctx.tenant.as_str()));
+        let keys = VerifyKeys { checkpoints: &checkpoints, entries: Some(&self.entries), retired: &[] };
+        verify(&mut self.audit_log, tenant.as_str(), keys, Vec::new()).await.unwrap().findings
     }
 
     /// Records the entries of a change.
@@ -188,4 +204,111 @@ async fn erased_addresses_leave_the_log_verifiable() {
     }
     world.retain(Some(7)).await;
     assert!(world.plan().await.is_ok());
+}
+
+/// Purges the first 512 of 600 entries, and returns the signed statements of the retention and of the removal.
+async fn purged() -> (World, Vec<(&'static str, u64, String)>) {
+    let mut world = World::new();
+    world.append_sealed(600).await;
+    world.retain(Some(7)).await;
+    world.advance(8 * DAY);
+    world.append_sealed(1).await;
+    world.purge().await;
+    let statements = world.audit_log.tamper_statements().clone();
+    (world, statements)
+}
+
+#[tokio::test]
+async fn removal_without_its_statement_is_found() {
+    let (mut world, statements) = purged().await;
+    assert_eq!(world.findings().await, []);
+    let not_signed = |what: &str| Finding::NotSigned { statement: what.to_owned() };
+    world.audit_log.tamper_statements().retain(|(kind, ..)| *kind != Removal::KIND);
+    let found = world.findings().await;
+    assert_eq!(found[0], not_signed("the removal before 512"));
+    assert_eq!(found[1], Finding::Missing { from: 0, to: 256 });
+    assert_eq!(found[2], Finding::Missing { from: 256, to: 512 });
+
+    let moved = statements.iter().map(|(kind, number, note)| {
+        (*kind, if *kind == Removal::KIND { 256 } else { *number }, note.clone())
+    });
+    *world.audit_log.tamper_statements() = moved.collect();
+    let found = world.findings().await;
+    assert_eq!(found[..2], [not_signed("the removal before 256"), not_signed("the removal before 512")]);
+
+    let (_, _, note) = &statements[1];
+    let unsigned = format!("{}\n\n", note.rsplit_once("\n\n").unwrap().0);
+    *world.audit_log.tamper_statements() = statements.clone();
+    world.audit_log.tamper_statements()[1].2 = unsigned;
+    assert_eq!(world.findings().await[0], not_signed("the removal before 512"));
+}
+
+#[tokio::test]
+async fn removal_that_its_retention_did_not_permit_is_found() {
+    let (mut world, statements) = purged().await;
+    let tenant = world.ctx.tenant.clone();
+    let keys = world.keys.of(tenant.as_str());
+    let retention = Retention::verified(&statements[0].2, tenant.as_str(), &keys).unwrap();
+    let removal = Removal::verified(&statements[1].2, tenant.as_str(), &keys).unwrap();
+    assert_eq!((removal.from, removal.before, removal.days), (0, 512, 7));
+    let early = Finding::RemovedEarly { from: 0, to: 512 };
+    let at = retention.at;
+    let later = Retention { at: removal.at.plus_millis(1), ..retention.clone() };
+    let not_stated = |at| Finding::NotSigned { statement: format!("the retention set at {at}") };
+    let unsigned = |number| Finding::NotSigned { statement: format!("retention setting {number}") };
+    for (retentions, findings) in [
+        (vec![Retention { days: Some(8), at }], vec![early.clone()]),
+        (vec![Retention { days: None, at }], vec![early.clone()]),
+        (vec![later.clone()], vec![early.clone(), not_stated(at)]),
+        (vec![retention.clone(), later], vec![]),
+        (vec![], vec![early.clone(), not_stated(at)]),
+    ] {
+        let number = (0..).zip(&retentions);
+        let notes = number
+            .map(|(number, one)| (Retention::KIND, number, one.sign(tenant.as_str(), &world.keys).unwrap()));
+        *world.audit_log.tamper_statements() = notes.chain([statements[1].clone()]).collect();
+        assert_eq!(world.findings().await, findings, "{retentions:?}");
+    }
+    *world.audit_log.tamper_statements() = statements.clone();
+    world.audit_log.tamper_statements()[0].2 = "x\n\n".to_owned();
+    assert_eq!(world.findings().await, [unsigned(0), early.clone(), not_stated(at)]);
+    *world.audit_log.tamper_statements() =
+        [&statements[..], &[(Retention::KIND, 1, statements[0].2.clone())]].concat();
+    let replayed = Finding::OutOfOrder { statement: "retention setting 1".to_owned() };
+    assert_eq!(world.findings().await, [replayed]);
+
+    let due = removal.at.plus_millis(-7 * DAY);
+    for (changed, findings) in [
+        (Removal { newest: due, ..removal.clone() }, vec![early]),
+        (Removal { newest: due.plus_millis(-1), ..removal.clone() }, vec![]),
+        (Removal { from: 256, ..removal.clone() }, vec![Finding::Missing { from: 0, to: 256 }]),
+        (Removal { root: String::new(), ..removal }, vec![Finding::Altered { from: 0, to: 512 }]),
+    ] {
+        let note = changed.sign(tenant.as_str(), &world.keys).unwrap();
+        *world.audit_log.tamper_statements() = vec![statements[0].clone(), (Removal::KIND, 512, note)];
+        assert_eq!(world.findings().await, findings, "{changed:?}");
+    }
+}
+
+#[tokio::test]
+async fn long_log_is_purged_and_verified_in_parts() {
+    let mut world = World::new();
+    world.append(4400).await;
+    for count in [1024, 1024, 1024, 1024, 304] {
+        assert_eq!(world.seal().await, count);
+    }
+    world.retain(Some(7)).await;
+    world.advance(8 * DAY);
+    world.append_sealed(1).await;
+    assert_eq!(world.purge().await, 4352);
+    assert_eq!(world.findings().await, []);
+    // The next purge begins where this one ended.
+    world.advance(8 * DAY);
+    world.append_sealed(300).await;
+    let plan = world.plan().await.unwrap();
+    assert_eq!((plan.from, plan.before()), (4352, 4352), "the last group has an entry that is not old");
+    world.advance(8 * DAY);
+    world.append_sealed(1).await;
+    assert_eq!(world.purge().await, 256);
+    assert_eq!(world.findings().await, []);
 }

@@ -126,7 +126,7 @@ pub enum Finding {
     Unreadable {
         /// Name of the database table.
         table: &'static str,
-        /// Location in the table.
+        /// Location in the table; empty for all of it.
         at: String,
     },
     /// A line of an export is not an entry with a proof.
@@ -175,6 +175,7 @@ impl fmt::Display for Finding {
             Self::RemovedEarly { from, to } => {
                 write!(f, "{from} to {}: removed before their retention ended", to.saturating_sub(1))
             }
+            Self::Unreadable { table, at } if at.is_empty() => write!(f, "{table}: cannot be read"),
             Self::Unreadable { table, at } => write!(f, "{table} {at}: cannot be read"),
             Self::UnreadableLine { line } => write!(f, "line {line} is not an entry with a proof"),
         }

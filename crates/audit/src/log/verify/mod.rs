@@ -164,7 +164,7 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
             self.result.found_once(Finding::Unsigned { size });
         }
         if self.is_known && said.is_some_and(|said| said != self.log) {
-            self.result.found(Finding::Altered { from: size.saturating_sub(size % GROUP), to: size });
+            self.result.found_once(Finding::Altered { from: size.saturating_sub(size % GROUP), to: size });
         }
         self.result.size = size;
         self.result.root = data_encoding::HEXLOWER.encode(&self.log.root());

@@ -153,7 +153,7 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
             return self.push_group(hash).await;
         }
         self.skip_to(end);
-        Ok(())
+        self.compare().await
     }
 
     /// Appends a group by its stored hash.

@@ -14,7 +14,8 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
         let mut after = String::new();
         loop {
             let ids = self.store.waiting(&after, MOST).await;
-            let ids = self.readable(ids, "audit_unsealed", &format!("after {after}"))?.unwrap_or_default();
+            let at = if after.is_empty() { String::new() } else { format!("after {after}") };
+            let ids = self.readable(ids, "audit_unsealed", &at)?.unwrap_or_default();
             let Some(last) = ids.last() else { return Ok(()) };
             after.clone_from(last);
             self.result.waiting += ids.len() as u64;
