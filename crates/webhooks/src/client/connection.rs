@@ -36,7 +36,7 @@ impl ConnectionUse {
     }
 }
 
-/// The stream that hyper reads from and writes to, without vectored writes: requests are small.
+/// The stream that hyper reads from and writes to.
 ///
 /// When a request is abandoned, hyper first writes out its buffer before closing the connection. A receiver that does
 /// not read would keep the connection and its task alive forever, so writes fail after a time limit.
@@ -89,9 +89,21 @@ impl AsyncRead for Connection {
 
 impl AsyncWrite for Connection {
     fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.poll_write_vectored(context, &[io::IoSlice::new(bytes)])
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        pieces: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
-        let done = this.stream.as_mut().poll_write(context, bytes);
+        let done = this.stream.as_mut().poll_write_vectored(context, pieces);
         this.in_time(context, done, false)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
     }
 
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn only_errors_of_an_ended_connection_are_closures() {
+    fn only_errors_of_a_closed_connection_count_as_closed() {
         for kind in [
             io::ErrorKind::BrokenPipe,
             io::ErrorKind::ConnectionAborted,

@@ -341,6 +341,7 @@ impl Schedule {
         }
         let is_over = |lane: &Lane| lane.touched.is_none_or(|at| now.duration_since(at) > IDLE);
         self.lanes.retain(|_, lane| !(lane.is_idle() && is_over(lane)));
+        // A tenant with queued lanes is in the ring, unless it has reached its limit of deliveries in flight.
         self.tenants.retain(|_, turns| turns.in_flight > 0 || turns.is_in_ring);
     }
 

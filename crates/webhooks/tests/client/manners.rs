@@ -110,10 +110,14 @@ fn clients_are_printed_with_their_limits() {
     assert!(settings.contains("time_limit: 15s") && settings.contains("extra_roots: 0"), "{settings}");
     let client = format!("{:?}", local_client(PATIENT));
     assert!(client.contains("127.0.0.1") && client.contains("allow_http: true"), "{client}");
+}
+
+#[test]
+fn debug_text_of_a_target_has_no_path_or_query() {
     let url = "https://example.com/hook?token=secret";
     let target = local_client(PATIENT).guard().target(url).unwrap();
     assert_eq!(target.to_string(), url);
-    assert_eq!(format!("{target:?}"), r#"Target("example.com")"#, "paths and queries may contain secrets");
+    assert_eq!(format!("{target:?}"), r#"Target("example.com")"#);
 }
 
 #[tokio::test]
@@ -198,9 +202,10 @@ async fn next_address_is_tried_if_one_does_not_answer() {
     let silent = Silent::on(&format!("127.0.0.3:{}", receiver.port())).await;
     let names = Names::new().with("two.test", &[&["127.0.0.3", "127.0.0.1"]]);
     let guard = AddressGuard::new(vec!["127.0.0.0/8".parse().unwrap()], true);
-    let client = client_of(guard, Duration::from_secs(4), names);
+    let client = client_of(guard, Duration::from_secs(10), names);
     let answer = post(&client, &format!("http://two.test:{}/", receiver.port())).await.unwrap();
-    assert_eq!(answer.status, 200, "the first address used half of the time");
+    assert_eq!(answer.status, 200);
+    assert!(answer.elapsed >= Duration::from_secs(5), "the first address used half of the time");
     drop(silent);
 }
 
