@@ -4,7 +4,7 @@ use diesel::result::{DatabaseErrorKind, Error};
 use kernel::{StoreError, UniqueKey};
 
 /// Texts of errors that may pass if retried. Diesel has no error kind for these.
-const TRANSIENT: [&str; 15] = [
+const TRANSIENT: [&str; 16] = [
     "deadlock detected",
     "canceling statement due to",
     "terminating connection due to",
@@ -12,8 +12,9 @@ const TRANSIENT: [&str; 15] = [
     "connection closed",
     "database is locked",
     "database or disk is full",
-    // PostgreSQL's disk is full.
+    // PostgreSQL's disk or shared memory is full.
     "No space left on device",
+    "wrote only ",
     "disk I/O error",
     "idle-in-transaction timeout",
     // A node of a distributed database.
@@ -68,7 +69,7 @@ pub(crate) fn corrupt(column: &str, error: impl std::fmt::Display) -> StoreError
 mod tests {
     use super::*;
 
-    fn of(message: &str) -> StoreError {
+    fn converted(message: &str) -> StoreError {
         store_error(Error::DatabaseError(DatabaseErrorKind::Unknown, Box::new(message.to_owned())))
     }
 
@@ -76,11 +77,12 @@ mod tests {
     fn errors_that_may_pass_are_unavailability() {
         for message in [
             r#"could not extend file "base/5/16424": No space left on device"#,
+            r#"could not extend file "base/5/16424": wrote only 4096 of 8192 bytes at block 7"#,
             "canceling statement due to lock timeout",
         ] {
-            assert!(matches!(of(message), StoreError::Unavailable(_)), "{message}");
+            assert!(matches!(converted(message), StoreError::Unavailable(_)), "{message}");
         }
-        let broken = of(r#"relation "users" does not exist"#);
+        let broken = converted(r#"relation "users" does not exist"#);
         assert!(matches!(broken, StoreError::Database(_)), "{broken}");
     }
 }
