@@ -14,7 +14,7 @@ use crate::{
     clients::{Client, Seen, Stop, create, get},
     proxy::{GOOD, Network},
     site::Site,
-    small_disk::Filled,
+    small_disk::Filler,
 };
 
 /// Concurrent identity providers.
@@ -193,7 +193,7 @@ pub(crate) fn bad_network(
 /// Fills the file system of an SQLite database for some time.
 pub(crate) fn full_disk(site: &mut Site, rounds: usize) -> Result<Outcome> {
     under_load(site, rounds, |site, seen, _| {
-        let filled = Filled::new(&site.folder)?;
+        let filler = Filler::new(&site.folder)?;
         let start = Instant::now();
         // SQLite occasionally finds room in its own log. The disk counts as full when no user is created for some
         // time.
@@ -216,7 +216,7 @@ pub(crate) fn full_disk(site: &mut Site, rounds: usize) -> Result<Outcome> {
             return Err(format!("reading on a full disk answers {status}"));
         }
         check_not_ready(seen, full, Instant::now(), 1)?;
-        drop(filled);
+        drop(filler);
         recovered(seen, Instant::now())
     })
 }

@@ -48,13 +48,13 @@ impl Cluster {
 
     /// Creates and starts a cluster with further settings, as `name=value`.
     pub fn start_with(durability: Durability, settings: Vec<String>) -> Result<Self> {
-        remove_leftovers();
         Self::start_in(&std::env::temp_dir(), durability, settings)
     }
 
-    /// Creates and starts a cluster with further settings in a new folder of this one, which everybody must be able to enter.
+    /// Creates and starts a cluster in a new folder inside `parent`, which the user `postgres` must be able to enter.
     pub fn start_in(parent: &Path, durability: Durability, settings: Vec<String>) -> Result<Self> {
         let bin = system::postgres_bin()?;
+        remove_leftovers();
         let number = MADE.fetch_add(1, Ordering::Relaxed);
         let folder = parent.join(format!("{PREFIX}{}-{number}", std::process::id()));
         let _leftover = std::fs::remove_dir_all(&folder);
@@ -114,7 +114,10 @@ impl Cluster {
 
     /// Waits until the server accepts connections. If it has ended by itself, starts it again.
     pub fn recover(&mut self) -> Result<()> {
-        self.wait(&system::postgres_bin()?).or_else(|_ended| self.start_again())
+        match self.wait(&system::postgres_bin()?) {
+            Err(_) if matches!(self.server.try_wait(), Ok(Some(_))) => self.start_again(),
+            waited => waited,
+        }
     }
 
     /// Returns the port that the server listens on.
@@ -190,7 +193,8 @@ const KEY: &str = "server.key";
 
 /// Citus creates a certificate of its own unless there is one, in a version of X.509 that TLS libraries refuse.
 fn has_certificate(durability: Durability, settings: &[String]) -> bool {
-    durability == Durability::None || !settings.is_empty()
+    durability == Durability::None
+        || settings.iter().any(|setting| setting == "shared_preload_libraries=citus")
 }
 
 /// Creates a self-signed certificate for this machine.

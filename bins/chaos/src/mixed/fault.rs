@@ -8,7 +8,7 @@ use xtask::{cluster::psql, sh::Result};
 use super::{Setup, sink::Manner};
 use crate::{
     proxy::{GOOD, Network},
-    small_disk::Filled,
+    small_disk::Filler,
 };
 
 /// How long a lasting fault lasts.
@@ -108,10 +108,10 @@ impl Fault {
             Self::BlackHole => setup.network(Network::Buffered),
             Self::LostConnections => setup.network(Network::Lost),
             Self::FullDisk => {
-                let filled = Filled::new(setup.disk.folder())?;
+                let filler = Filler::new(setup.disk.folder())?;
                 thread::sleep(BAD);
-                drop(filled);
-                // PostgreSQL ends if it cannot write its log.
+                drop(filler);
+                // PostgreSQL exits if the disk is full while it recovers from a crash.
                 setup.cluster.recover()?;
             }
             Self::DryPool => hold_audit_logs(&setup.cluster.url())?,

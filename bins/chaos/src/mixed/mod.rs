@@ -61,7 +61,7 @@ const RECOVERY: Duration = Duration::from_secs(20);
 /// Maximum time until everything is sealed and delivered at the end. A refused delivery is repeated after minutes.
 const SETTLED: Duration = Duration::from_mins(10);
 /// Size of PostgreSQL's file system, in MiB.
-const DISK: u32 = 1024;
+const DISK: u32 = 512;
 /// Rounds between two verifications of the audit log.
 const VERIFIED_EVERY: usize = 10;
 
@@ -131,8 +131,8 @@ struct Setup {
 impl Setup {
     fn new(program: PathBuf, folder: &Path) -> Result<Self> {
         let disk = SmallDisk::new(&folder.join("disk"), DISK)?;
-        // With the default, the log alone may take a gigabyte.
-        let settings = vec!["max_wal_size=256MB".to_owned()];
+        // By default the write-ahead log alone may take 1 GB.
+        let settings = vec!["max_wal_size=128MB".to_owned()];
         let cluster = Cluster::start_in(disk.folder(), Durability::Full, settings)?;
         let url = cluster.url();
         gatehouse(&program, &url, &["migrate"])?;
