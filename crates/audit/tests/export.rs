@@ -28,7 +28,7 @@ impl Export {
         world.append(6).await;
         world.seal().await;
         world.append(1).await;
-        let keys = world.keys.of(world.ctx.tenant.as_str());
+        let keys = world.checkpoint_keys();
         let note = newest_checkpoint(&mut world.audit_log, &keys).await.unwrap().note;
         let writer = ExportWriter::read(Some("ndjson"), Some("true")).unwrap();
         let mut file = writer.head(Some(&note));

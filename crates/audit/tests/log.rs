@@ -24,16 +24,12 @@ impl World {
         self.audit_log.hashes(0, 0, u64::MAX).await.unwrap().into_iter().map(|(_, hash)| hash).collect()
     }
 
-    fn verifying(&self) -> Vec<CheckpointKey> {
-        self.keys.of(self.ctx.tenant.as_str())
-    }
-
     async fn verify(&mut self) -> Verified {
         self.verify_against(Vec::new()).await
     }
 
     async fn verify_against(&mut self, known: Vec<Checkpoint>) -> Verified {
-        let (checkpoints, tenant) = (self.verifying(), self.ctx.tenant.clone());
+        let (checkpoints, tenant) = (self.checkpoint_keys(), self.ctx.tenant.clone());
         let keys = VerifyKeys { checkpoints: &checkpoints, entries: Some(&self.entries), retired: &[] };
         verify(&mut self.audit_log, tenant.as_str(), keys, known).await.unwrap()
     }
@@ -117,7 +113,7 @@ async fn checkpoint_is_a_signed_note() {
     assert_eq!(data_encoding::BASE64.decode(lines[2].as_bytes()).unwrap(), root);
     assert!(lines[3].is_empty() && lines[4].starts_with(&format!("— {origin} ")) && note.ends_with('\n'));
     // Verifies the signature using nothing of ours but the key's bytes.
-    let keys = world.verifying();
+    let keys = world.checkpoint_keys();
     let key = keys[0].to_string();
     let public = data_encoding::BASE64.decode(key.splitn(3, '+').nth(2).unwrap().as_bytes()).unwrap();
     let signature = data_encoding::BASE64.decode(lines[4].rsplit(' ').next().unwrap().as_bytes()).unwrap();
@@ -256,7 +252,7 @@ async fn replaced_log_is_detected_by_an_external_checkpoint() {
     world.append(40).await;
     world.seal().await;
     let note = world.audit_log.checkpoint().unwrap().to_owned();
-    let known = Checkpoint::verified(&note, &world.verifying()).unwrap();
+    let known = Checkpoint::verified(&note, &world.checkpoint_keys()).unwrap();
     world.append(300).await;
     world.seal().await;
     let tenant = world.ctx.tenant.clone();
@@ -349,7 +345,7 @@ async fn log_verifies_after_a_rotation_of_the_master_key() {
     assert_eq!((world.seal().await, world.verify().await.count), (3, 0));
     // Without the older key, entries of its time become findings unless the key is named as retired.
     let (entries, tenant) = (EntryKeys::derive(&masters(&[8])), world.ctx.tenant.clone());
-    let checkpoints = world.verifying();
+    let checkpoints = world.checkpoint_keys();
     let retired = ["k7".to_owned()];
     for (retired, count) in [(&[][..], 3), (&retired[..], 0)] {
         let keys = VerifyKeys { checkpoints: &checkpoints, entries: Some(&entries), retired };
@@ -362,7 +358,7 @@ async fn log_verifies_after_a_rotation_of_the_master_key() {
 #[tokio::test]
 async fn proofs_are_made_against_the_newest_signed_checkpoint() {
     let mut world = World::new();
-    let keys = world.verifying();
+    let keys = world.checkpoint_keys();
     let log = &mut world.audit_log;
     assert!(matches!(newest_checkpoint(log, &keys).await, Err(ProofError::NothingSealed)));
     world.append(5).await;

@@ -11,7 +11,7 @@ use audit::{
         declare_purge, erase_some_addresses, plan_purge, purge_some, set_retention, verify,
     },
 };
-use kernel::StoreError;
+use kernel::{StoreError, Timestamp};
 
 use self::support::{World, masters};
 
@@ -29,12 +29,12 @@ impl World {
         let declared = declare_purge(&self.ctx, &mut self.audit_log, &self.keys, plan).await.unwrap();
         self.commit(declared).await;
         self.seal().await;
-        let checkpoints = self.keys.of(self.ctx.tenant.as_str());
+        let checkpoints = self.checkpoint_keys();
         purge_some(&mut self.audit_log, &checkpoints).await.unwrap().into_parts().0
     }
 
     async fn findings(&mut self) -> Vec<Finding> {
-        let (tenant, checkpoints) = (self.ctx.tenant.clone(), self.keys.of(self.ctx.tenant.as_str()));
+        let (tenant, checkpoints) = (self.ctx.tenant.clone(), self.checkpoint_keys());
         let keys = VerifyKeys { checkpoints: &checkpoints, entries: Some(&self.entries), retired: &[] };
         verify(&mut self.audit_log, tenant.as_str(), keys, Vec::new()).await.unwrap().findings
     }
@@ -53,7 +53,7 @@ impl World {
     }
 
     async fn plan(&mut self) -> Result<PurgePlan, PurgeRefusal> {
-        let (tenant, checkpoints) = (self.ctx.tenant.clone(), self.keys.of(self.ctx.tenant.as_str()));
+        let (tenant, checkpoints) = (self.ctx.tenant.clone(), self.checkpoint_keys());
         let keys = VerifyKeys { checkpoints: &checkpoints, entries: Some(&self.entries), retired: &[] };
         plan_purge(&mut self.audit_log, tenant.as_str(), keys, self.ctx.now).await
     }
@@ -75,7 +75,7 @@ async fn whole_groups_past_retention_are_purged_and_the_log_stays_verifiable() {
     assert_eq!((plan.from, plan.before()), (0, 512));
     let declared = declare_purge(&world.ctx, &mut world.audit_log, &world.keys, plan).await.unwrap();
     assert_eq!(world.commit(declared).await.1, 1);
-    let checkpoints = world.keys.of(world.ctx.tenant.as_str());
+    let checkpoints = world.checkpoint_keys();
     for expected in [512, 0] {
         let purged = purge_some(&mut world.audit_log, &checkpoints).await.unwrap();
         assert_eq!(purged.into_parts().0, expected);
@@ -117,7 +117,7 @@ async fn log_verifies_and_is_purged_without_the_key_that_began_it() {
     let start = world.audit_log.mac_start().await.unwrap().unwrap();
     assert_eq!(start.matches("— ").count(), 1, "signatures do not pile up: {start}");
     assert!(world.refusal().await.contains("--retired-key"));
-    let (checkpoints, retired) = (world.keys.of(tenant.as_str()), ["k7".to_owned()]);
+    let (checkpoints, retired) = (world.checkpoint_keys(), ["k7".to_owned()]);
     let keys = VerifyKeys { checkpoints: &checkpoints, entries: Some(&world.entries), retired: &retired };
     let found = verify(&mut world.audit_log, tenant.as_str(), keys, Vec::new()).await.unwrap();
     assert_eq!((found.findings, found.size), (Vec::new(), 642));
@@ -206,22 +206,48 @@ async fn erased_addresses_leave_the_log_verifiable() {
     assert!(world.plan().await.is_ok());
 }
 
-/// Purges the first 512 of 600 entries, and returns the signed statements of the retention and of the removal.
-async fn purged() -> (World, Vec<(&'static str, u64, String)>) {
-    let mut world = World::new();
-    world.append_sealed(600).await;
-    world.retain(Some(7)).await;
-    world.advance(8 * DAY);
-    world.append_sealed(1).await;
-    world.purge().await;
-    let statements = world.audit_log.tamper_statements().clone();
-    (world, statements)
+/// A stored statement: its kind, its number and its note.
+type StoredStatement = (&'static str, u64, String);
+
+/// A log of which the first 512 of 600 entries are purged.
+struct Purged {
+    world: World,
+    /// The statements of the retention and of the removal.
+    statements: Vec<StoredStatement>,
+    retention: Retention,
+    removal: Removal,
+}
+
+impl Purged {
+    async fn new() -> Self {
+        let mut world = World::new();
+        world.append_sealed(600).await;
+        world.retain(Some(7)).await;
+        world.advance(8 * DAY);
+        world.append_sealed(1).await;
+        world.purge().await;
+        let statements = world.audit_log.tamper_statements().clone();
+        let [(_, _, retention), (_, _, removal)] = &statements[..] else { unreachable!("two statements") };
+        let (tenant, keys) = (world.ctx.tenant.as_str(), world.checkpoint_keys());
+        let retention = Retention::verified(retention, tenant, &keys).unwrap();
+        let removal = Removal::verified(removal, tenant, &keys).unwrap();
+        Self { world, statements, retention, removal }
+    }
+}
+
+fn signed<S: Statement>(world: &World, number: u64, statement: &S) -> StoredStatement {
+    (S::KIND, number, statement.sign(world.ctx.tenant.as_str(), &world.keys).unwrap())
+}
+
+fn not_stated(at: Timestamp) -> Finding {
+    Finding::NotSigned { statement: format!("the retention set at {at}") }
 }
 
 #[tokio::test]
 async fn removal_without_its_statement_is_found() {
-    let (mut world, statements) = purged().await;
+    let Purged { mut world, statements, removal, .. } = Purged::new().await;
     assert_eq!(world.findings().await, []);
+    assert_eq!((removal.from, removal.before, removal.days), (0, 512, 7));
     let not_signed = |what: &str| Finding::NotSigned { statement: what.to_owned() };
     world.audit_log.tamper_statements().retain(|(kind, ..)| *kind != Removal::KIND);
     let found = world.findings().await;
@@ -244,49 +270,56 @@ async fn removal_without_its_statement_is_found() {
 }
 
 #[tokio::test]
-async fn removal_that_its_retention_did_not_permit_is_found() {
-    let (mut world, statements) = purged().await;
-    let tenant = world.ctx.tenant.clone();
-    let keys = world.keys.of(tenant.as_str());
-    let retention = Retention::verified(&statements[0].2, tenant.as_str(), &keys).unwrap();
-    let removal = Removal::verified(&statements[1].2, tenant.as_str(), &keys).unwrap();
-    assert_eq!((removal.from, removal.before, removal.days), (0, 512, 7));
+async fn removal_before_its_retention_ended_is_found() {
+    let Purged { mut world, statements, retention, removal } = Purged::new().await;
     let early = Finding::RemovedEarly { from: 0, to: 512 };
     let at = retention.at;
     let later = Retention { at: removal.at.plus_millis(1), ..retention.clone() };
-    let not_stated = |at| Finding::NotSigned { statement: format!("the retention set at {at}") };
-    let unsigned = |number| Finding::NotSigned { statement: format!("retention setting {number}") };
     for (retentions, findings) in [
         (vec![Retention { days: Some(8), at }], vec![early.clone()]),
         (vec![Retention { days: None, at }], vec![early.clone()]),
         (vec![later.clone()], vec![early.clone(), not_stated(at)]),
-        (vec![retention.clone(), later], vec![]),
+        (vec![retention, later], vec![]),
         (vec![], vec![early.clone(), not_stated(at)]),
     ] {
-        let number = (0..).zip(&retentions);
-        let notes = number
-            .map(|(number, one)| (Retention::KIND, number, one.sign(tenant.as_str(), &world.keys).unwrap()));
-        *world.audit_log.tamper_statements() = notes.chain([statements[1].clone()]).collect();
+        let mut changed: Vec<_> =
+            (0..).zip(&retentions).map(|(number, one)| signed(&world, number, one)).collect();
+        changed.push(statements[1].clone());
+        *world.audit_log.tamper_statements() = changed;
         assert_eq!(world.findings().await, findings, "{retentions:?}");
     }
-    *world.audit_log.tamper_statements() = statements.clone();
-    world.audit_log.tamper_statements()[0].2 = "x\n\n".to_owned();
-    assert_eq!(world.findings().await, [unsigned(0), early.clone(), not_stated(at)]);
-    *world.audit_log.tamper_statements() =
-        [&statements[..], &[(Retention::KIND, 1, statements[0].2.clone())]].concat();
-    let replayed = Finding::OutOfOrder { statement: "retention setting 1".to_owned() };
-    assert_eq!(world.findings().await, [replayed]);
-
     let due = removal.at.plus_millis(-7 * DAY);
-    for (changed, findings) in [
-        (Removal { newest: due, ..removal.clone() }, vec![early]),
-        (Removal { newest: due.plus_millis(-1), ..removal.clone() }, vec![]),
-        (Removal { from: 256, ..removal.clone() }, vec![Finding::Missing { from: 0, to: 256 }]),
-        (Removal { root: String::new(), ..removal }, vec![Finding::Altered { from: 0, to: 512 }]),
+    for (newest, findings) in [(due, vec![early]), (due.plus_millis(-1), vec![])] {
+        let changed = signed(&world, 512, &Removal { newest, ..removal.clone() });
+        *world.audit_log.tamper_statements() = vec![statements[0].clone(), changed];
+        assert_eq!(world.findings().await, findings, "{newest}");
+    }
+}
+
+#[tokio::test]
+async fn replayed_or_unsigned_retention_is_found() {
+    let Purged { mut world, statements, retention, .. } = Purged::new().await;
+    let replayed = (Retention::KIND, 1, statements[0].2.clone());
+    *world.audit_log.tamper_statements() = [&statements[..], &[replayed]].concat();
+    let finding = Finding::OutOfOrder { statement: "retention setting 1".to_owned() };
+    assert_eq!(world.findings().await, [finding]);
+
+    *world.audit_log.tamper_statements() = statements;
+    world.audit_log.tamper_statements()[0].2 = "x\n\n".to_owned();
+    let unsigned = Finding::NotSigned { statement: "retention setting 0".to_owned() };
+    let early = Finding::RemovedEarly { from: 0, to: 512 };
+    assert_eq!(world.findings().await, [unsigned, early, not_stated(retention.at)]);
+}
+
+#[tokio::test]
+async fn removal_with_another_range_or_root_is_found() {
+    let Purged { mut world, statements, removal, .. } = Purged::new().await;
+    for (changed, finding) in [
+        (Removal { from: 256, ..removal.clone() }, Finding::Missing { from: 0, to: 256 }),
+        (Removal { root: String::new(), ..removal }, Finding::Altered { from: 0, to: 512 }),
     ] {
-        let note = changed.sign(tenant.as_str(), &world.keys).unwrap();
-        *world.audit_log.tamper_statements() = vec![statements[0].clone(), (Removal::KIND, 512, note)];
-        assert_eq!(world.findings().await, findings, "{changed:?}");
+        *world.audit_log.tamper_statements() = vec![statements[0].clone(), signed(&world, 512, &changed)];
+        assert_eq!(world.findings().await, [finding], "{changed:?}");
     }
 }
 

@@ -132,14 +132,14 @@ impl Log {
     /// Verifies the log also against its newest checkpoint, as somebody else may have kept it.
     async fn verify(&mut self, damage: Damage) -> StoreResult<Verified> {
         let tenant = self.0.ctx.tenant.to_string();
-        let checkpoints = self.0.keys.of(&tenant);
+        let checkpoints = self.0.checkpoint_keys();
         let keys = VerifyKeys { checkpoints: &checkpoints, entries: Some(&self.0.entries), retired: &[] };
         let kept = vec![Checkpoint::read(self.0.audit_log.checkpoint().unwrap()).unwrap()];
         verify(&mut Damaged { log: &mut self.0.audit_log, damage }, &tenant, keys, kept).await
     }
 
     /// Verifies the log, and compares the findings and the numbers of verified entries and checkpoints.
-    async fn expect(
+    async fn assert_findings(
         &mut self,
         what: &str,
         damage: Damage,
@@ -180,7 +180,7 @@ const NOT_COMPARED: Finding = Finding::NotCompared { size: 700 };
 #[tokio::test]
 async fn missing_and_changed_rows_are_found() {
     let (mut log, none) = (Log::new().await, Damage::default());
-    log.expect("nothing", none, &[], (700, 3)).await;
+    log.assert_findings("nothing", none, &[], (700, 3)).await;
     let found = log.verify(none).await.unwrap();
     assert_eq!((found.macs, found.waiting), (703, 3));
 
@@ -188,14 +188,14 @@ async fn missing_and_changed_rows_are_found() {
     let rows = |rows| Damage { rows, ..Damage::default() };
     // The hash of the group replaces the row, but the checkpoint within the group cannot be compared.
     let gone = rows(|rows| rows.retain(|row| row.sequence != 3));
-    log.expect("row 3", gone, &[missing(3, 4)], (699, 2)).await;
+    log.assert_findings("row 3", gone, &[missing(3, 4)], (699, 2)).await;
     let gone = rows(|rows| rows.retain(|row| row.sequence >= 256));
-    log.expect("a group", gone, &[missing(0, 256)], (444, 2)).await;
+    log.assert_findings("a group", gone, &[missing(0, 256)], (444, 2)).await;
     // The last group has no hash yet.
     let gone = rows(|rows| rows.retain(|row| row.sequence != 600));
-    log.expect("row 600", gone, &[missing(600, 601), NOT_COMPARED], (699, 1)).await;
+    log.assert_findings("row 600", gone, &[missing(600, 601), NOT_COMPARED], (699, 1)).await;
     let gone = rows(|rows| rows.retain(|row| row.sequence != 699));
-    log.expect("the last row", gone, &[missing(699, 700), NOT_COMPARED], (699, 1)).await;
+    log.assert_findings("the last row", gone, &[missing(699, 700), NOT_COMPARED], (699, 1)).await;
 
     let id = log.id(3).await;
     let changed = [
@@ -203,17 +203,17 @@ async fn missing_and_changed_rows_are_found() {
         Finding::Altered { from: 0, to: 256 },
         Finding::Changed { sequence: 3, id },
     ];
-    log.expect("leaf 3", rows(|rows| change_leaf(rows, 3)), &changed, (700, 3)).await;
+    log.assert_findings("leaf 3", rows(|rows| change_leaf(rows, 3)), &changed, (700, 3)).await;
     let changed =
         [CHANGED, Finding::Forked { size: 700 }, Finding::Changed { sequence: 600, id: log.id(600).await }];
-    log.expect("leaf 600", rows(|rows| change_leaf(rows, 600)), &changed, (700, 3)).await;
+    log.assert_findings("leaf 600", rows(|rows| change_leaf(rows, 600)), &changed, (700, 3)).await;
     let twice = rows(|rows| {
         if let Some(at) = rows.iter().position(|row| row.sequence == 3) {
             rows.insert(at + 1, SealedRow { id: "aud_second".into(), ..rows[at].clone() });
         }
     });
     let second = [Finding::Inserted { id: "aud_second".into() }];
-    log.expect("a position twice", twice, &second, (700, 3)).await;
+    log.assert_findings("a position twice", twice, &second, (700, 3)).await;
 }
 
 #[tokio::test]
@@ -223,19 +223,20 @@ async fn missing_and_changed_hashes_are_found() {
     let hashes = |hashes| Damage { hashes, ..none };
     let forked = Finding::Forked { size: 700 };
     let first = hashes(|level, hashes| change_group(level, hashes, 0));
-    log.expect("group 0 changed", first, &[altered(0, 256), CHANGED, forked.clone()], (700, 3)).await;
+    log.assert_findings("group 0 changed", first, &[altered(0, 256), CHANGED, forked.clone()], (700, 3))
+        .await;
     let second = hashes(|level, hashes| change_group(level, hashes, 1));
-    log.expect("group 1 changed", second, &[altered(256, 512), CHANGED, forked], (700, 3)).await;
+    log.assert_findings("group 1 changed", second, &[altered(256, 512), CHANGED, forked], (700, 3)).await;
     let gone = hashes(|level, hashes| remove_group(level, hashes, 0));
-    log.expect("group 0 gone", gone, &[altered(0, 256), NOT_COMPARED], (700, 1)).await;
+    log.assert_findings("group 0 gone", gone, &[altered(0, 256), NOT_COMPARED], (700, 1)).await;
     // Nothing replaces the rows.
     let missing = |from, to| Finding::Missing { from, to };
     let one = Damage { rows: |rows| rows.retain(|row| row.sequence != 3), ..gone };
-    log.expect("row 3 and its group", one, &[missing(3, 4), NOT_COMPARED], (699, 0)).await;
+    log.assert_findings("row 3 and its group", one, &[missing(3, 4), NOT_COMPARED], (699, 0)).await;
     let all = Damage { rows: |rows| rows.retain(|row| row.sequence >= 256), ..gone };
-    log.expect("group 0 with its rows", all, &[missing(0, 256), NOT_COMPARED], (444, 0)).await;
+    log.assert_findings("group 0 with its rows", all, &[missing(0, 256), NOT_COMPARED], (444, 0)).await;
     let all = Damage { rows: Vec::clear, hashes: |_, hashes| hashes.clear(), ..none };
-    log.expect("everything", all, &[missing(0, 700), NOT_COMPARED], (0, 0)).await;
+    log.assert_findings("everything", all, &[missing(0, 700), NOT_COMPARED], (0, 0)).await;
 }
 
 #[tokio::test]
@@ -243,29 +244,36 @@ async fn missing_and_forged_checkpoints_are_found() {
     let mut log = Log::new().await;
     let checkpoints = |checkpoints| Damage { checkpoints, ..Damage::default() };
     let unsigned = |size| [Finding::Unsigned { size }];
-    log.expect("all", checkpoints(Vec::clear), &unsigned(700), (700, 1)).await;
+    log.assert_findings("all", checkpoints(Vec::clear), &unsigned(700), (700, 1)).await;
     let gone = checkpoints(|all| all.retain(|(size, _)| *size != 700));
-    log.expect("the newest", gone, &unsigned(700), (700, 2)).await;
+    log.assert_findings("the newest", gone, &unsigned(700), (700, 2)).await;
     let forged = checkpoints(|all| {
         for (_, note) in all.iter_mut().filter(|(size, _)| *size == 700) {
             let (text, _) = note.rsplit_once("\n\n").unwrap();
             *note = format!("{text}\n\n");
         }
     });
-    log.expect("an unsigned one", forged, &unsigned(700), (700, 3)).await;
+    log.assert_findings("an unsigned one", forged, &unsigned(700), (700, 3)).await;
     let moved = checkpoints(|all| {
         all.iter_mut().filter(|(size, _)| *size == 40).for_each(|(size, _)| *size = 41);
     });
-    log.expect("one of another size", moved, &unsigned(41), (700, 2)).await;
+    log.assert_findings("one of another size", moved, &unsigned(41), (700, 2)).await;
 }
 
 #[tokio::test]
 async fn wrong_state_of_the_log_is_found() {
     let (mut log, none) = (Log::new().await, Damage::default());
     let other = Damage { log: |log| *log = Frontier::restore(700, &[7; 32 * 6]).unwrap(), ..none };
-    log.expect("other hashes", other, &[CHANGED], (700, 3)).await;
+    log.assert_findings("other hashes", other, &[CHANGED], (700, 3)).await;
     let short = Damage { log: |log| *log = Frontier::restore(40, &[7; 32 * 2]).unwrap(), ..none };
-    log.expect("a smaller size than is signed", short, &[CHANGED], (700, 3)).await;
+    log.assert_findings("a smaller size than is signed", short, &[CHANGED], (700, 3)).await;
+
+    // The last group of this log is complete.
+    let mut whole = World::new();
+    whole.append(512).await;
+    whole.seal().await;
+    let other = Damage { log: |log| *log = Frontier::restore(512, &[7; 32]).unwrap(), ..none };
+    assert_eq!(Log(whole).verify(other).await.unwrap().findings, [Finding::Altered { from: 256, to: 512 }]);
 
     let newest_is_gone = Damage { checkpoints: |all| all.retain(|(size, _)| *size == 40), ..short };
     let found = log.verify(newest_is_gone).await.unwrap();
@@ -290,46 +298,56 @@ async fn unreadable_data_is_found_and_the_rest_is_verified() {
     let unreadable = |unreadable| Damage { unreadable, ..Damage::default() };
     let at = |table, at: &str| Finding::Unreadable { table, at: at.to_owned() };
     let row = unreadable(|table, from, to| table == "rows" && (from..to).contains(&300));
-    log.expect("row 300", row, &[at("audit_entries", "300")], (699, 3)).await;
+    log.assert_findings("row 300", row, &[at("audit_entries", "300")], (699, 3)).await;
     let leaf =
         unreadable(|table, from, to| (table == "rows" || table == "leaves") && (from..to).contains(&300));
     let missing = Finding::Missing { from: 300, to: 301 };
-    log.expect("leaf 300", leaf, &[at("audit_entries", "300"), at("audit_sealed", "300"), missing], (699, 3))
-        .await;
+    log.assert_findings(
+        "leaf 300",
+        leaf,
+        &[at("audit_entries", "300"), at("audit_sealed", "300"), missing],
+        (699, 3),
+    )
+    .await;
     let group = unreadable(|table, from, to| table == "subtrees" && (from..to).contains(&1));
     let altered = Finding::Altered { from: 256, to: 512 };
-    log.expect("a group", group, &[at("audit_subtrees", "1 of level 1"), altered, NOT_COMPARED], (700, 1))
-        .await;
+    log.assert_findings(
+        "a group",
+        group,
+        &[at("audit_subtrees", "1 of level 1"), altered, NOT_COMPARED],
+        (700, 1),
+    )
+    .await;
     let some = unreadable(|table, after, _| table == "checkpoints" && after == 0);
-    log.expect("old checkpoints", some, &[at("audit_checkpoints", "from 1")], (700, 1)).await;
+    log.assert_findings("old checkpoints", some, &[at("audit_checkpoints", "from 1")], (700, 1)).await;
     let all = unreadable(|table, _, _| table == "checkpoints");
     let each = ["after 699", "from 1"].map(|place| at("audit_checkpoints", place));
     let each = [&each[..], &[Finding::Unsigned { size: 700 }]].concat();
-    log.expect("checkpoints", all, &each, (700, 1)).await;
+    log.assert_findings("checkpoints", all, &each, (700, 1)).await;
 
     let log_state = unreadable(|table, _, _| table == "log");
-    log.expect("log", log_state, &[at("audit_logs", "")], (700, 3)).await;
+    log.assert_findings("log", log_state, &[at("audit_logs", "")], (700, 3)).await;
     let mac_start = unreadable(|table, _, _| table == "mac_start");
-    log.expect("mac_start", mac_start, &[at("audit_logs", "mac_start")], (700, 3)).await;
+    log.assert_findings("mac_start", mac_start, &[at("audit_logs", "mac_start")], (700, 3)).await;
     let removals = unreadable(|table, _, _| table == "removals");
-    log.expect("removals", removals, &[at("audit_drops", "")], (700, 3)).await;
+    log.assert_findings("removals", removals, &[at("audit_drops", "")], (700, 3)).await;
     let removal = unreadable(|table, _, _| table == "removal");
-    log.expect("removal", removal, &[at("audit_statements", "removal")], (700, 3)).await;
+    log.assert_findings("removal", removal, &[at("audit_statements", "removal")], (700, 3)).await;
     let retention = unreadable(|table, _, _| table == "retention");
-    log.expect("retention", retention, &[at("audit_statements", "retention")], (700, 3)).await;
+    log.assert_findings("retention", retention, &[at("audit_statements", "retention")], (700, 3)).await;
     let waiting = unreadable(|table, _, _| table == "waiting");
-    log.expect("waiting", waiting, &[at("audit_unsealed", "")], (700, 3)).await;
+    log.assert_findings("waiting", waiting, &[at("audit_unsealed", "")], (700, 3)).await;
     let outside = unreadable(|table, _, _| table == "outside");
-    log.expect("outside", outside, &[at("audit_sealed", "outside the log")], (700, 3)).await;
+    log.assert_findings("outside", outside, &[at("audit_sealed", "outside the log")], (700, 3)).await;
     let unaccounted = unreadable(|table, _, _| table == "unaccounted");
-    log.expect("unaccounted", unaccounted, &[at("audit_entries", "")], (700, 3)).await;
+    log.assert_findings("unaccounted", unaccounted, &[at("audit_entries", "")], (700, 3)).await;
 
     let together = unreadable(|table, _, count| table == "entries" && count > 1);
-    log.expect("unsealed entries, read one by one", together, &[], (700, 3)).await;
+    log.assert_findings("unsealed entries, read one by one", together, &[], (700, 3)).await;
     let entries = unreadable(|table, _, _| table == "entries");
     let waiting: Vec<_> = log.0.audit_log.waiting("", 3).await.unwrap();
     let each: Vec<_> = waiting.iter().map(|id| at("audit_entries", id)).collect();
-    log.expect("unsealed entries", entries, &each, (700, 3)).await;
+    log.assert_findings("unsealed entries", entries, &each, (700, 3)).await;
 }
 
 #[tokio::test]

@@ -19,6 +19,11 @@ pub struct NodePosition {
     pub index: u64,
 }
 
+/// Returns the position at which the last group of a log of this size begins.
+pub(super) fn last_group(size: u64) -> u64 {
+    size.saturating_sub(1) / GROUP * GROUP
+}
+
 /// Hashes a node over two subtrees.
 pub(super) fn node(left: &Hash, right: &Hash) -> Hash {
     let mut context = Context::new(&SHA256);

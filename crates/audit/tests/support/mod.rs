@@ -5,7 +5,7 @@ use std::sync::Arc;
 use audit::{
     AuditStore, Entry, EntryKeys, Event, MemoryAuditLog,
     events::users::UserDeactivated,
-    log::{CheckpointKeys, Lease, SealPolicy, SealProgress, seal},
+    log::{CheckpointKey, CheckpointKeys, Lease, SealPolicy, SealProgress, seal},
 };
 use kernel::{Actor, Ctx, Env, ManualEnv, MasterKeys, Secret, TenantId};
 
@@ -17,7 +17,7 @@ pub(crate) struct World {
     pub(crate) audit_log: MemoryAuditLog,
 }
 
-/// Returns a master key for each byte, which it consists of.
+/// Returns a master key per byte: 32 times that byte.
 pub(crate) fn masters(bytes: &[u8]) -> MasterKeys {
     let key = |byte: &u8| (format!("k{byte}"), Secret::new(vec![*byte; 32]));
     MasterKeys::new(bytes.iter().map(key).collect()).unwrap()
@@ -34,6 +34,11 @@ impl World {
         Self { env, ctx, keys: CheckpointKeys::derive(&masters(&[7])), entries, audit_log }
     }
 
+    /// Returns the public keys of the log.
+    pub(crate) fn checkpoint_keys(&self) -> Vec<CheckpointKey> {
+        self.keys.of(self.ctx.tenant.as_str())
+    }
+
     pub(crate) fn advance(&mut self, millis: i64) {
         self.env.advance_millis(millis);
         self.ctx.now = self.env.now();
@@ -48,7 +53,7 @@ impl World {
         }
     }
 
-    /// Seals a batch, which may have entries without MACs.
+    /// Seals a batch. Entries without MACs are included only if `accepts_missing_macs` is set.
     pub(crate) async fn seal_with(&mut self, accepts_missing_macs: bool) -> SealProgress {
         let now = self.ctx.now;
         let lease = Lease { owner: "test".into(), now, until: now };

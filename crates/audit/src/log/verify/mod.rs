@@ -15,7 +15,7 @@ use self::erasures::Erasures;
 use super::{
     checkpoint::{Checkpoint, CheckpointKey},
     finding::{Finding, Verified},
-    merkle::{Frontier, GROUP, Hash},
+    merkle::{Frontier, Hash, last_group},
     retention::RetentionSettings,
     statement::{MacStart, Statement},
 };
@@ -164,7 +164,7 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
             self.result.found_once(Finding::Unsigned { size });
         }
         if self.is_known && said.is_some_and(|said| said != self.log) {
-            self.result.found_once(Finding::Altered { from: size.saturating_sub(size % GROUP), to: size });
+            self.result.found_once(Finding::Altered { from: last_group(size), to: size });
         }
         self.result.size = size;
         self.result.root = data_encoding::HEXLOWER.encode(&self.log.root());

@@ -9,7 +9,7 @@ use super::{MOST, SealedRow, Verifier};
 use crate::log::{
     checkpoint::Checkpoint,
     finding::Finding,
-    merkle::{Frontier, GROUP, Hash, NodePosition},
+    merkle::{Frontier, GROUP, Hash, NodePosition, last_group},
 };
 use crate::store::VerifyStore;
 
@@ -205,7 +205,7 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
             }
             let is_signed = Checkpoint::verified(&note, self.keys.checkpoints).is_ok();
             self.result.found(if is_signed {
-                Finding::Altered { from: size - (size - 1) % GROUP - 1, to: size }
+                Finding::Altered { from: last_group(size), to: size }
             } else {
                 Finding::Unsigned { size }
             });
