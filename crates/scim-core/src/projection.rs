@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use crate::json::remove;
 use crate::{
     Group, User,
-    schema::{AttrPath, ResourceType, Returned, Schema, Type},
+    schema::{AttrPath, ResourceType, Returned, Schema},
 };
 
 /// The part of a resource that a client requested. Unknown names select nothing.
@@ -154,7 +154,7 @@ fn without(mut members: Map<String, Value>, selected: &Selected) -> Map<String, 
                 (None, _) => {
                     remove(&mut members, path.attribute.name);
                 }
-                (Some(sub), Some(value)) if path.attribute.kind == Type::Complex => {
+                (Some(sub), Some(value)) => {
                     *value = each(value.take(), &|inner| {
                         remove(inner, sub.name);
                     });

@@ -98,10 +98,14 @@ mod tests {
     use super::*;
     use crate::{GroupDraft, OnExisting, UserDraft, memory::MemoryStore};
 
+    fn ctx_at(time: &str) -> Ctx {
+        let env = Arc::new(ManualEnv::at(time.parse().unwrap()));
+        Ctx::new(env.clone(), TenantId::new(&*env), Actor::system("test"))
+    }
+
     /// Creates two users and a group of both.
     async fn filled() -> MemoryStore {
-        let env = Arc::new(ManualEnv::at("2026-01-01T00:00:00.000Z".parse().unwrap()));
-        let ctx = Ctx::new(env.clone(), TenantId::new(&*env), Actor::system("test"));
+        let ctx = ctx_at("2026-01-01T00:00:00.000Z");
         let mut store = MemoryStore::new();
         for name in ["ada", "ben"] {
             let draft = UserDraft::read(&json!({ "userName": name })).unwrap();
@@ -183,9 +187,8 @@ mod tests {
     async fn page_of_groups_knows_whether_users_follow() {
         let mut store = filled().await;
         let (_, first) = kinds(&mut store, &json!({ "cursor": "", "count": 1 })).await;
-        let query = Query { filter: None, ..search(&json!({})).users };
-        let page = Query { page: Page { start: Start::First, count: 1 }, ..query };
-        let cursor = first.next_cursor(&page, SearchResult::id).unwrap();
+        let query = search(&json!({ "cursor": "", "count": 1 })).users;
+        let cursor = first.next_cursor(&query, SearchResult::id).unwrap();
         let (second, found) = kinds(&mut store, &json!({ "cursor": cursor, "count": 1 })).await;
         assert_eq!(
             (second.as_str(), found.total, found.more),
@@ -193,8 +196,7 @@ mod tests {
             "the total is not added again"
         );
         let users = users::list(&mut store, &Query::default(), false).await.unwrap();
-        let env = Arc::new(ManualEnv::at("2026-01-02T00:00:00.000Z".parse().unwrap()));
-        let ctx = Ctx::new(env.clone(), TenantId::new(&*env), Actor::system("test"));
+        let ctx = ctx_at("2026-01-02T00:00:00.000Z");
         let draft = GroupDraft::read(&json!({ "displayName": "Looms" })).unwrap();
         groups::create(&ctx, &mut store, draft).await.unwrap();
         let (last, found) = kinds(&mut store, &json!({ "cursor": cursor, "count": 1 })).await;

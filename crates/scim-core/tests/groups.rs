@@ -7,7 +7,7 @@ use scim_core::{
 };
 use serde_json::json;
 
-/// Groups with this many members together, which are in the first group.
+/// Groups of which the first has all members.
 struct Crowded {
     groups: Vec<Group>,
     members: u32,

@@ -3,11 +3,11 @@
 
 use scim_core::{
     Ctx, Group, GroupDraft, Projection, User, UserDraft, UserId,
-    schema::{GROUPS, USERS},
+    schema::{ENTERPRISE_USER, GROUPS, USERS},
 };
 use serde_json::{Value, json};
 
-const ENTERPRISE: &str = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User";
+const ENTERPRISE: &str = ENTERPRISE_USER.id;
 
 fn ada() -> Value {
     json!({

@@ -3,11 +3,11 @@
 
 use scim_core::{
     Ctx, Group, GroupDraft, MembersChanged, User, UserDraft, UserId,
-    schema::{Schema, USERS},
+    schema::{ENTERPRISE_USER, Schema, USERS},
 };
 use serde_json::{Value, json};
 
-const ENTERPRISE: &str = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User";
+const ENTERPRISE: &str = ENTERPRISE_USER.id;
 
 fn ctx() -> Ctx {
     Ctx::system(1.into(), "test")
@@ -40,7 +40,7 @@ fn texts_are_folded_unless_they_are_case_exact() {
 }
 
 #[test]
-fn attributes_are_named() {
+fn fields_and_changes_list_attribute_names() {
     let ada = user(
         &json!({ "userName": "ada", "externalId": "x", "title": "Countess", ENTERPRISE: { "division": "x" } }),
     );

@@ -111,14 +111,16 @@ impl<S: UserStore + GroupStore> UserStore for Overlay<'_, S> {
         }
         let of_store = untouched(query, &USERS, touched.iter().map(ToString::to_string), matches.len());
         let mut found = self.store.find_users(&of_store, groups).await?;
-        for user in &mut found.resources {
-            *user = self.with_groups(user.clone()).await?;
+        if groups {
+            for user in &mut found.resources {
+                *user = self.with_groups(user.clone()).await?;
+            }
+        } else {
+            for user in &mut matches {
+                user.groups.clear();
+            }
         }
-        let mut page = merged(&query.page, found, matches, |user| user.id.as_str());
-        if !groups {
-            page.resources.iter_mut().for_each(|user| user.groups.clear());
-        }
-        Ok(page)
+        Ok(merged(&query.page, found, matches, |user| user.id.as_str()))
     }
 
     async fn insert_user(&mut self, user: &User) -> StoreResult<bool> {
