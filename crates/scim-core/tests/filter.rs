@@ -133,6 +133,42 @@ fn invalid_filters_are_refused_with_a_reason() {
 }
 
 #[test]
+fn null_and_empty_values_are_absent() {
+    let resource =
+        json!({ "title": null, "name": {}, "emails": [{}, null], "phoneNumbers": [], "nickName": "" });
+    let matches = |filter: &str| Filter::parse(&USERS, filter).unwrap().matches(&resource);
+    for filter in ["title pr", "name pr", "emails pr", "phoneNumbers pr", r#"emails[not (type eq "work")]"#] {
+        assert!(!matches(filter), "{filter}");
+    }
+    assert!(matches("nickName pr"));
+}
+
+#[test]
+fn depth_is_limited_after_shorthands_are_expanded() {
+    let nested = |levels: usize| {
+        let path = r#"emails[type eq "work" or type eq "home"].value co "x""#;
+        Filter::parse(&USERS, &format!("{}{path}{}", "not (".repeat(levels), ")".repeat(levels)))
+    };
+    assert!(nested(MAX_DEPTH - 2).is_ok());
+    for levels in [MAX_DEPTH - 1, MAX_DEPTH] {
+        let refused = nested(levels).map(drop).unwrap_err();
+        assert!(refused.to_string().contains("nested"), "{levels}: {refused}");
+    }
+}
+
+#[test]
+fn errors_name_the_position() {
+    let problem = |filter: &str| Filter::parse(&USERS, filter).unwrap_err().to_string();
+    for (filter, end) in [
+        (r#"userName eq "ada"#, "the string at position 12 is not closed"),
+        ("userName", "before position 8"),
+        ("userName is \"ada\"", "before position 11"),
+    ] {
+        assert!(problem(filter).ends_with(end), "{}", problem(filter));
+    }
+}
+
+#[test]
 fn filters_at_the_limits_are_accepted_and_beyond_refused() {
     let nested = |levels: usize| format!("{}active eq true{}", "not (".repeat(levels), ")".repeat(levels));
     assert!(holds(&nested(30)));

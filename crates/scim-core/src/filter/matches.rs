@@ -52,7 +52,6 @@ fn is_present(value: &Value) -> bool {
     match value {
         Value::Null => false,
         Value::Object(members) => !members.is_empty(),
-        Value::Array(values) => !values.is_empty(),
         _ => true,
     }
 }
