@@ -222,9 +222,14 @@ fn comparisons_with_multi_valued_attributes_are_limited() {
     }
     assert!(parsed(r#"emails[value co "x" or type co "y"]"#, MAX_VALUE_TERMS / 2, "or").is_ok());
     assert!(parsed(r#"emails[value co "x" or type co "y"]"#, MAX_VALUE_TERMS / 2 + 1, "or").is_err());
-    for term in
-        [r#"emails.value eq "x""#, r#"emails eq "x""#, r#"groups eq "grp_1""#, "emails pr", r#"title co "x""#]
-    {
+    for term in [
+        r#"emails.value eq "x""#,
+        r#"emails eq "x""#,
+        r#"groups eq "grp_1""#,
+        "emails pr",
+        r#"title co "x""#,
+        r#"name[givenName co "x"]"#,
+    ] {
         assert!(parsed(term, MAX_TERMS, "or").is_ok(), "{term}");
     }
 }
