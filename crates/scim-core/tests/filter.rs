@@ -108,6 +108,7 @@ fn invalid_filters_are_refused_with_a_reason() {
         ("meta.location pr", "unknown attribute"),
         (r#"name eq "Ada""#, "has sub-attributes"),
         ("active gt true", "cannot be compared"),
+        (r#"active co "True""#, "cannot be compared"),
         ("active eq 1", "true or false"),
         (r#"meta.created co "2026""#, "cannot be compared"),
         (r#"meta.created gt "yesterday""#, "a time such as"),
@@ -243,6 +244,20 @@ fn attributes_of_other_resource_types_are_absent() {
     assert!(!parse(r#"members[value eq "x"]"#));
     assert!(parse(r#"members eq "x" or userName sw "ada""#));
     assert!(Filter::parse_among(&GROUPS, &RESOURCE_TYPES, "shoeSize pr").is_err());
+}
+
+#[test]
+fn parentheses_are_printed_only_where_they_are_needed() {
+    for filter in [
+        "title pr and nickName pr or active eq true",
+        "title pr and (nickName pr or active eq true)",
+        "not (title pr and nickName pr)",
+        r#"emails[type eq "work" and value pr]"#,
+    ] {
+        assert_eq!(Filter::parse(&USERS, filter).unwrap().to_string(), filter);
+    }
+    let needless = Filter::parse(&USERS, "((title pr) and (nickName pr)) or (active eq true)").unwrap();
+    assert_eq!(needless.to_string(), "title pr and nickName pr or active eq true");
 }
 
 #[test]

@@ -205,6 +205,16 @@ fn a_patch_with_too_much_work_is_refused() {
 }
 
 #[test]
+fn user_may_be_too_large_between_two_changes() {
+    let long = "x".repeat(2000);
+    let many: Vec<_> = (0..40).map(|n| json!({ "formatted": format!("{long}{n}") })).collect();
+    let add = json!({ "op": "add", "path": "addresses", "value": many });
+    let remove = json!({ "op": "remove", "path": "addresses" });
+    assert_eq!(after(json!([add, remove]))["addresses"], Value::Null);
+    assert_eq!(refusal(json!([add])).1, "user: send at most 65536 bytes of attributes");
+}
+
+#[test]
 fn changes_of_one_user_are_limited() {
     let title = |count: usize| vec![json!({ "op": "replace", "path": "title", "value": "x" }); count];
     assert_eq!(after(json!(title(256)))["title"], "x");
