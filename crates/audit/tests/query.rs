@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use audit::{
-    AuditStore, Entry, Event, Filter, FilterError, MAX_SCANNED, MemoryAuditLog, Order, Position, Search,
-    SearchError, count_days,
+    AuditStore, CODES_BY_INDEX, Entry, Event, Filter, FilterError, MAX_SCANNED, MemoryAuditLog, Order,
+    Position, Search, SearchError, count_days,
     events::{catalog, users::UserDeactivated},
     find,
 };
@@ -56,6 +56,71 @@ fn resource_type_is_expanded_to_its_codes() {
         "a code outside the catalog may have any resource type"
     );
     assert!(Filter::default().with_resource_type("nothing", catalog()).is_empty());
+}
+
+#[tokio::test]
+async fn entry_matches_if_all_conditions_do() {
+    let env = Arc::new(ManualEnv::at("2026-01-01T00:00:00.000Z".parse().unwrap()));
+    let entry = log_of(1, &env).await.latest(1).await.unwrap().remove(0);
+    let (now, any) = (entry.timestamp, Filter::default());
+    let action = || Some(vec![entry.action.clone()]);
+    for (filter, matches) in [
+        (any.clone(), true),
+        (Filter { actor: Some("test".into()), ..any.clone() }, true),
+        (Filter { actor: Some("other".into()), ..any.clone() }, false),
+        (Filter { actions: action(), ..any.clone() }, true),
+        (Filter { actions: Some(vec!["OTHER".into()]), ..any.clone() }, false),
+        (Filter { resource_type: Some("user".into()), ..any.clone() }, true),
+        (Filter { resource_type: Some("group".into()), ..any.clone() }, false),
+        (Filter { resource_id: Some("usr_0".into()), ..any.clone() }, true),
+        (Filter { resource_id: Some("usr_1".into()), ..any.clone() }, false),
+        (Filter { from: Some(now), ..any.clone() }, true),
+        (Filter { from: Some(now.plus_millis(1)), ..any.clone() }, false),
+        (Filter { to: Some(now.plus_millis(1)), ..any.clone() }, true),
+        (Filter { to: Some(now), ..any.clone() }, false),
+        (any.clone().with_text("USR_0").unwrap(), true),
+        (any.clone().with_text("usr_1").unwrap(), false),
+        (Filter { actor: Some("other".into()), actions: action(), ..any.clone() }, false),
+    ] {
+        assert_eq!(filter.matches(&entry), matches, "{filter:?}");
+    }
+}
+
+#[test]
+fn one_condition_is_answered_by_an_index() {
+    let one = || Some(vec!["A".to_owned()]);
+    let (actor, resource_id) = (Some("usr_1".to_owned()), Some("usr_2".to_owned()));
+    let time = Some("2026-01-01T00:00:00.000Z".parse::<Timestamp>().unwrap());
+    let all = Filter {
+        actor: actor.clone(),
+        actions: one(),
+        resource_type: Some("user".into()),
+        resource_id: resource_id.clone(),
+        text: Some("x".into()),
+        from: time,
+        to: time,
+    };
+    let times = Filter { from: time, to: time, ..Filter::default() };
+    assert_eq!(all.range(), Filter { resource_id, ..times.clone() });
+    let of_actor = Filter { resource_id: None, ..all.clone() };
+    assert_eq!(of_actor.range(), Filter { actor, ..times.clone() });
+    let of_action = Filter { actor: None, ..of_actor };
+    assert_eq!(of_action.range(), Filter { actions: one(), ..times.clone() });
+    assert_eq!(Filter { actions: None, ..of_action }.range(), times);
+    assert!(times.is_indexed() && !all.is_indexed());
+
+    let codes = |count: usize| Some(vec!["A".to_owned(); count]);
+    let few = Filter { actions: codes(CODES_BY_INDEX), ..times };
+    assert!(few.is_of_few_codes());
+    for more in [
+        Filter { actions: codes(CODES_BY_INDEX + 1), ..few.clone() },
+        Filter { actions: None, ..few.clone() },
+        Filter { actor: Some("usr_1".into()), ..few.clone() },
+        Filter { resource_id: Some("usr_1".into()), ..few.clone() },
+        Filter { text: Some("x".into()), ..few },
+    ] {
+        assert!(!more.is_of_few_codes(), "{more:?}");
+    }
 }
 
 async fn log_of(count: usize, env: &Arc<ManualEnv>) -> MemoryAuditLog {

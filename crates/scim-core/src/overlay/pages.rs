@@ -82,3 +82,27 @@ pub(super) fn merged<T>(
     let more = more || skip.saturating_add(resources.len()) < length;
     ResourcePage { total, resources, more, cut }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::USERS;
+
+    /// Returns the length of the longest list of alternatives.
+    fn longest(filter: &Filter) -> usize {
+        match filter {
+            Filter::Not(inner) => longest(inner),
+            Filter::Or(any) => any.iter().map(longest).max().unwrap_or(0).max(any.len()),
+            _ => 0,
+        }
+    }
+
+    #[test]
+    fn ids_to_leave_out_are_in_short_nested_lists() {
+        assert_eq!(none_of(&USERS, std::iter::empty()), None);
+        for count in [1, 32, 33, 64, 1025] {
+            let filter = none_of(&USERS, (0..count).map(|id| id.to_string())).unwrap();
+            assert_eq!((filter.terms(), longest(&filter)), (count, count.min(32)), "{count}");
+        }
+    }
+}
