@@ -9,7 +9,7 @@ use std::{
 
 use xtask::sh::{self, Result};
 
-/// The name of the file systems in the list of mounts.
+/// The name of the file systems in the list of mounts, with which the folders of runs begin too.
 const NAME: &str = "gatehouse-chaos";
 
 /// An in-memory file system of a fixed size, unmounted on drop.
@@ -45,7 +45,7 @@ fn unmount(folder: &Path) {
 fn unmount_leftovers() {
     let mounts = fs::read_to_string("/proc/mounts").unwrap_or_default();
     for folder in mounts.lines().filter_map(|mount| mount.strip_prefix(NAME)?.split_whitespace().next()) {
-        let process = folder.split_once("gatehouse-chaos-").and_then(|(_, rest)| rest.split('-').next());
+        let process = folder.split_once(NAME).and_then(|(_, rest)| rest.split('-').nth(1));
         if process.is_some_and(|process| !Path::new("/proc").join(process).exists()) {
             unmount(Path::new(folder));
         }

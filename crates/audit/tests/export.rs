@@ -57,7 +57,7 @@ impl Export {
         let mut entry: Value = serde_json::from_str(&lines[line]).unwrap();
         change(&mut entry);
         lines[line] = entry.to_string();
-        Self { lines, keys: self.keys.clone(), tenant: self.tenant.clone() }.verify().findings
+        self.verify_bytes(lines.join("\n").as_bytes()).findings
     }
 
     /// Returns the id of the entry in a line.

@@ -14,6 +14,9 @@ use kernel::{StoreError, StoreResult};
 
 use self::support::World;
 
+/// Returns whether a read of a table is refused, for positions from the first number to before the second.
+type IsUnreadable = fn(&str, u64, u64) -> bool;
+
 /// What was done to a database.
 #[derive(Clone, Copy)]
 struct Damage {
@@ -22,8 +25,7 @@ struct Damage {
     /// Changes hashes of this level.
     hashes: fn(u8, &mut Vec<(u64, Hash)>),
     checkpoints: fn(&mut Vec<(u64, String)>),
-    /// Returns whether a read of a table is refused, for positions from the first number to before the second.
-    unreadable: fn(&str, u64, u64) -> bool,
+    unreadable: IsUnreadable,
 }
 
 impl Default for Damage {
@@ -325,22 +327,19 @@ async fn unreadable_data_is_found_and_the_rest_is_verified() {
     let each = [&each[..], &[Finding::Unsigned { size: 700 }]].concat();
     log.assert_findings("checkpoints", all, &each, (700, 1)).await;
 
-    let log_state = unreadable(|table, _, _| table == "log");
-    log.assert_findings("log", log_state, &[at("audit_logs", "")], (700, 3)).await;
-    let mac_start = unreadable(|table, _, _| table == "mac_start");
-    log.assert_findings("mac_start", mac_start, &[at("audit_logs", "mac_start")], (700, 3)).await;
-    let removals = unreadable(|table, _, _| table == "removals");
-    log.assert_findings("removals", removals, &[at("audit_drops", "")], (700, 3)).await;
-    let removal = unreadable(|table, _, _| table == "removal");
-    log.assert_findings("removal", removal, &[at("audit_statements", "removal")], (700, 3)).await;
-    let retention = unreadable(|table, _, _| table == "retention");
-    log.assert_findings("retention", retention, &[at("audit_statements", "retention")], (700, 3)).await;
-    let waiting = unreadable(|table, _, _| table == "waiting");
-    log.assert_findings("waiting", waiting, &[at("audit_unsealed", "")], (700, 3)).await;
-    let outside = unreadable(|table, _, _| table == "outside");
-    log.assert_findings("outside", outside, &[at("audit_sealed", "outside the log")], (700, 3)).await;
-    let unaccounted = unreadable(|table, _, _| table == "unaccounted");
-    log.assert_findings("unaccounted", unaccounted, &[at("audit_entries", "")], (700, 3)).await;
+    let whole_tables: [(IsUnreadable, Finding); 8] = [
+        (|table, _, _| table == "log", at("audit_logs", "")),
+        (|table, _, _| table == "mac_start", at("audit_logs", "mac_start")),
+        (|table, _, _| table == "removals", at("audit_drops", "")),
+        (|table, _, _| table == "removal", at("audit_statements", "removal")),
+        (|table, _, _| table == "retention", at("audit_statements", "retention")),
+        (|table, _, _| table == "waiting", at("audit_unsealed", "")),
+        (|table, _, _| table == "outside", at("audit_sealed", "outside the log")),
+        (|table, _, _| table == "unaccounted", at("audit_entries", "")),
+    ];
+    for (table, finding) in whole_tables {
+        log.assert_findings("a whole table", unreadable(table), &[finding], (700, 3)).await;
+    }
 
     let together = unreadable(|table, _, count| table == "entries" && count > 1);
     log.assert_findings("unsealed entries, read one by one", together, &[], (700, 3)).await;

@@ -36,10 +36,19 @@ async fn set(store: &mut dyn scim_core::UserStore, id: &UserId, attributes: &Val
     users::patch(&ctx(), store, id, &patch).await.unwrap();
 }
 
-fn of_user(id: &UserId, name: &str, action: Action, attributes: &[&str]) -> Difference {
+fn difference(
+    (kind, id): (ResourceKind, &str),
+    name: &str,
+    action: Action,
+    attributes: &[&str],
+    (joined, left): (usize, usize),
+) -> Difference {
     let attributes = attributes.iter().map(|name| (*name).to_owned()).collect();
-    let (kind, id, name) = (ResourceKind::User, id.to_string(), name.to_owned());
-    Difference { kind, id, name, action, attributes, joined: 0, left: 0 }
+    Difference { kind, id: id.to_owned(), name: name.to_owned(), action, attributes, joined, left }
+}
+
+fn of_user(id: &UserId, name: &str, action: Action, attributes: &[&str]) -> Difference {
+    difference((ResourceKind::User, id.as_str()), name, action, attributes, (0, 0))
 }
 
 fn of_group(
@@ -47,11 +56,9 @@ fn of_group(
     name: &str,
     action: Action,
     attributes: &[&str],
-    (joined, left): (usize, usize),
+    members: (usize, usize),
 ) -> Difference {
-    let attributes = attributes.iter().map(|name| (*name).to_owned()).collect();
-    let (kind, id, name) = (ResourceKind::Group, group.id.to_string(), name.to_owned());
-    Difference { kind, id, name, action, attributes, joined, left }
+    difference((ResourceKind::Group, group.id.as_str()), name, action, attributes, members)
 }
 
 fn by_id(mut differences: Vec<Difference>) -> Vec<Difference> {
@@ -70,7 +77,8 @@ async fn each_changed_resource_has_one_difference() {
     let engines = create_group(&mut store, "Engines", &[&ada, &bob]).await;
     let looms = create_group(&mut store, "Looms", &[&carol]).await;
     let old = create_group(&mut store, "Old", &[&dan]).await;
-    let alone = create_group(&mut store, "Alone", &[&carol]).await;
+    // A group that only loses a deleted user has no difference of its own.
+    create_group(&mut store, "Alone", &[&carol]).await;
 
     let mut changes = OverlayChanges::default();
     assert!(changes.is_empty() && changes.differences(&mut store).await.unwrap().is_empty());
@@ -79,9 +87,7 @@ async fn each_changed_resource_has_one_difference() {
     set(&mut dry, &bob, &json!({ "active": true })).await;
     users::delete(&ctx(), &mut dry, &carol).await.unwrap();
     set(&mut dry, &dan, &json!({ "title": "Clerk", "nickName": "d" })).await;
-    for title in ["Clerk", ""] {
-        set(&mut dry, &erin, &json!({ "title": title })).await;
-    }
+    set(&mut dry, &erin, &json!({ "title": "Clerk" })).await;
     let undo = patch(&USERS, &json!([{ "op": "remove", "path": "title" }]));
     users::patch(&ctx(), &mut dry, &erin, &undo).await.unwrap();
     let frank = create_user(&mut dry, "frank", true).await;
@@ -98,7 +104,6 @@ async fn each_changed_resource_has_one_difference() {
     let new = create_group(&mut dry, "New", &[&dan, &frank]).await;
     let brief = create_group(&mut dry, "Brief", &[]).await;
     groups::delete(&mut dry, &brief.id).await.unwrap();
-    drop(alone);
 
     let of_users = by_id(vec![
         of_user(&ada, "ada", Action::Deactivate, &["title"]),
