@@ -1,7 +1,4 @@
 //! Witnesses: what they cosign, and which checkpoints meet a policy.
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests fail by panicking")]
-
-mod rfc6962;
 
 use audit::log::{
     Checkpoint, CheckpointKeys, Hash, NoteError,
@@ -11,7 +8,7 @@ use audit::log::{
 };
 use kernel::{Env, ManualEnv, MasterKeys, Secret, Timestamp};
 
-use self::rfc6962::{mth, path, sha256, subproof};
+use crate::rfc6962::{mth, path, sha256, subproof};
 
 const TENANT: &str = "ten_06h1sv2ez17nxzwvj4qh4q4364";
 

@@ -1,7 +1,4 @@
 //! Exports, and their verification with nothing but the public key.
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests fail by panicking")]
-
-mod support;
 
 use audit::{
     ExportFormat, ExportWriter, Exported, Filter, Proof, follow,
@@ -13,7 +10,7 @@ use audit::{
 };
 use serde_json::{Value, json};
 
-use self::support::World;
+use crate::support::World;
 
 /// An export with proofs of a log of six entries, and its public keys.
 struct Export {

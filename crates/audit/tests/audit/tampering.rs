@@ -1,7 +1,4 @@
 //! What a verification finds in a database that was changed or cannot be read completely.
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
-
-mod support;
 
 use async_trait::async_trait;
 use audit::{
@@ -12,7 +9,7 @@ use audit::{
 };
 use kernel::{StoreError, StoreResult};
 
-use self::support::World;
+use crate::support::World;
 
 /// Returns whether a read of a table is refused, for positions from the first number to before the second.
 type IsUnreadable = fn(&str, u64, u64) -> bool;

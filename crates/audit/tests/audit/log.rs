@@ -1,8 +1,4 @@
 //! The transparency log: proofs compared with RFC 6962, and detection of tampering.
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
-
-mod rfc6962;
-mod support;
 
 use audit::{
     EntryKeys, Filter, MacProblem, follow,
@@ -14,7 +10,7 @@ use audit::{
 };
 use kernel::Actor;
 
-use self::{
+use crate::{
     rfc6962::{mth, path, sha256, subproof},
     support::{World, masters},
 };

@@ -1,7 +1,4 @@
 //! Retention and purges, and the states of the database in which nothing is purged.
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
-
-mod support;
 
 use audit::{
     AuditStore, Audited, Entry, EntryKeys,
@@ -13,7 +10,7 @@ use audit::{
 };
 use kernel::{StoreError, Timestamp};
 
-use self::support::{World, masters};
+use crate::support::{World, masters};
 
 const DAY: i64 = 24 * 60 * 60 * 1000;
 

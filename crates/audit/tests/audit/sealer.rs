@@ -1,5 +1,4 @@
 //! Which logs a sealer seals, and what it reports.
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use std::{
     collections::{BTreeMap, VecDeque},

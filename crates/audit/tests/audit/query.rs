@@ -1,5 +1,4 @@
 //! Searches of audit entries.
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use std::sync::Arc;
 

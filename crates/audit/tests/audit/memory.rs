@@ -1,7 +1,4 @@
 //! The audit log in memory answers as the storage traits say.
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
-
-mod support;
 
 use audit::{
     AuditQueryStore, AuditStore, Entry, Event, Filter, Position, Span, StoredEntry,
@@ -10,7 +7,7 @@ use audit::{
 };
 use kernel::Actor;
 
-use self::support::World;
+use crate::support::World;
 
 /// A log of six entries, a millisecond apart: four are sealed in two batches, two wait.
 async fn six() -> (World, Vec<StoredEntry>) {

@@ -1,0 +1,15 @@
+//! Tests of the crate from outside.
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests fail by panicking")]
+
+mod export;
+mod findings;
+mod log;
+mod memory;
+mod ocsf;
+mod query;
+mod retention;
+mod rfc6962;
+mod sealer;
+mod support;
+mod tampering;
+mod witness;
