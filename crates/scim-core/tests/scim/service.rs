@@ -1,5 +1,4 @@
 //! The service over the in-memory stores: users and groups, ids of the host's own, errors for the host's log.
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,11 +9,9 @@ use scim_core::{
 };
 use serde_json::{Value, json};
 
-const BASE: &str = "https://host.example/scim";
+use crate::ctx;
 
-fn ctx() -> Ctx {
-    Ctx::system("acme".parse().unwrap(), "test")
-}
+const BASE: &str = "https://host.example/scim";
 
 async fn send(service: &mut Service<'_>, method: &str, url: &str, body: &Value) -> Answer {
     let (path, query) = url.split_once('?').unwrap_or((url, ""));

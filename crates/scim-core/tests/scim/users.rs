@@ -1,5 +1,4 @@
 //! Operations on users: uniqueness, activation and the time of the last change.
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use scim_core::{
     Ctx, Error, OnExisting, Patch, User, UserDraft,
@@ -9,9 +8,7 @@ use scim_core::{
 };
 use serde_json::{Value, json};
 
-fn ctx() -> Ctx {
-    Ctx::system(1.into(), "test")
-}
+use crate::ctx;
 
 fn draft(body: &Value) -> UserDraft {
     UserDraft::read(body).unwrap()

@@ -1,5 +1,4 @@
 //! Property test: a sequence of changes in a dry run answers as it would in the store, and the store stays as it is.
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use std::sync::Arc;
 

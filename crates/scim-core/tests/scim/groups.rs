@@ -1,5 +1,4 @@
 //! The limit of memberships in a list of groups.
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use scim_core::{
     Ctx, Error, Group, GroupDraft, GroupId, GroupStore, MAX_MEMBERSHIPS, MemberChanges, MembersChanged,

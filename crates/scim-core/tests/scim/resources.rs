@@ -1,17 +1,14 @@
 //! Users and groups: what a store filters by, and names of attributes.
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use scim_core::{
-    Ctx, Group, GroupDraft, MembersChanged, User, UserDraft, UserId,
+    Group, GroupDraft, MembersChanged, User, UserDraft, UserId,
     schema::{ENTERPRISE_USER, Schema, USERS},
 };
 use serde_json::{Value, json};
 
-const ENTERPRISE: &str = ENTERPRISE_USER.id;
+use crate::ctx;
 
-fn ctx() -> Ctx {
-    Ctx::system(1.into(), "test")
-}
+const ENTERPRISE: &str = ENTERPRISE_USER.id;
 
 fn user(body: &Value) -> User {
     User::new(&ctx(), UserDraft::read(body).unwrap()).unwrap()

@@ -1,5 +1,4 @@
 //! Filters: accepted and rejected input, limits, and the round trip through printing.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 
 use kernel::Timestamp;
 use scim_core::{

@@ -1,5 +1,4 @@
 //! Query parameters, from a query string or the body of a search.
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use scim_core::{
     Error, Params, Projection, ResourcePage, Start,

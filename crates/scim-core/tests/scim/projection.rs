@@ -1,5 +1,4 @@
 //! Selection of attributes (RFC 7644 §3.9).
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use scim_core::{
     Ctx, Group, GroupDraft, Projection, User, UserDraft, UserId,

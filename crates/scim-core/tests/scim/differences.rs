@@ -1,8 +1,7 @@
 //! What the changes of a dry run would change.
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use scim_core::{
-    Action, Ctx, Difference, Group, GroupDraft, OnExisting, Overlay, OverlayChanges, Patch, ResourceKind,
+    Action, Difference, Group, GroupDraft, OnExisting, Overlay, OverlayChanges, Patch, ResourceKind,
     UserDraft, UserId, groups,
     memory::MemoryStore,
     schema::{GROUPS, USERS},
@@ -10,9 +9,7 @@ use scim_core::{
 };
 use serde_json::{Value, json};
 
-fn ctx() -> Ctx {
-    Ctx::system(1.into(), "test")
-}
+use crate::ctx;
 
 async fn create_user(store: &mut dyn scim_core::UserStore, name: &str, active: bool) -> UserId {
     let draft = UserDraft::read(&json!({ "userName": name, "active": active })).unwrap();

@@ -1,26 +1,14 @@
 //! PATCH as defined by RFC 7644 §3.5.2 and as clients send it.
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::needless_pass_by_value,
-    reason = "tests fail by panicking"
-)]
 
-use std::sync::Arc;
-
-use kernel::{Actor, Ctx, SystemEnv, TenantId};
 use scim_core::{
     Error, Group, GroupDraft, MemberChanges, Patch, User, UserDraft,
     schema::{GROUPS, USERS},
 };
 use serde_json::{Value, json};
 
-const ENTERPRISE: &str = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User";
+use crate::ctx;
 
-fn ctx() -> Ctx {
-    let env = Arc::new(SystemEnv::default());
-    Ctx::new(env.clone(), TenantId::new(&*env), Actor::system("test"))
-}
+const ENTERPRISE: &str = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User";
 
 fn ada() -> User {
     let body = json!({
