@@ -46,7 +46,7 @@ fn unmount_leftovers() {
     let mounts = fs::read_to_string("/proc/mounts").unwrap_or_default();
     for folder in mounts.lines().filter_map(|mount| mount.strip_prefix(NAME)?.split_whitespace().next()) {
         let process = folder.split_once(NAME).and_then(|(_, rest)| rest.split('-').nth(1));
-        if process.is_some_and(|process| !Path::new("/proc").join(process).exists()) {
+        if process.is_some_and(|process| !sh::is_running(process)) {
             unmount(Path::new(folder));
         }
     }

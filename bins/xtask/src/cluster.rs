@@ -181,8 +181,7 @@ fn remove_leftovers() {
     for entry in entries {
         let name = entry.file_name();
         let process = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.split('-').next());
-        let ended = |process: &str| !Path::new("/proc").join(process).exists();
-        if process.is_some_and(ended) {
+        if process.is_some_and(|process| !sh::is_running(process)) {
             let _removed_by_another = std::fs::remove_dir_all(entry.path());
         }
     }

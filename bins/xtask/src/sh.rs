@@ -50,6 +50,11 @@ pub fn cargo() -> Command {
     command
 }
 
+/// Returns whether a process with this id runs.
+pub fn is_running(process: &str) -> bool {
+    Path::new("/proc").join(process).exists()
+}
+
 /// Runs a command to completion. The error names the command.
 pub fn run(command: &mut Command) -> Result<()> {
     let status = command.status().map_err(|error| format!("{}: {error}", show(command)))?;

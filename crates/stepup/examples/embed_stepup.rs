@@ -2,18 +2,32 @@
 //!
 //! `cargo run -p gatehouse-stepup --example embed_stepup`
 
+use std::collections::BTreeMap;
+
 use stepup::{
     Answer, Attempt, Caller, Codes, Consumed, Ctx, Error, Factor, Invalid, MasterKeys, Purpose, SigningKeys,
-    Timestamp, constant_time_eq,
+    UserId, constant_time_eq,
 };
 
 const SHIP: Purpose = Purpose::new("SHIP", "Ship a release.");
 const ERASE: Purpose = Purpose::phishing_resistant("ERASE", "Erase all data.");
 
-/// The code of an authenticator app whose secret is the same for everybody.
-fn code_at(now: Timestamp) -> String {
-    let seconds = u64::try_from(now.unix_millis() / 1000).unwrap_or_default();
-    totp_lite::totp_custom::<totp_lite::Sha1>(30, 6, b"twenty bytes of it..", seconds)
+/// Returns the code of an authenticator app in a step of 30 seconds since 1970.
+fn code_of(secret: &[u8], step: i64) -> String {
+    totp_lite::totp_custom::<totp_lite::Sha1>(30, 6, secret, step.unsigned_abs() * 30)
+}
+
+/// Accepts the codes of the current and the previous 30 seconds, each once. Real services store the step.
+fn authenticator_apps(secrets: BTreeMap<UserId, Vec<u8>>) -> Codes {
+    let mut used = BTreeMap::new();
+    Codes::new(move |ctx, user, code| {
+        let Some(secret) = secrets.get(user) else { return false };
+        let (now, last) = (ctx.now.unix_millis() / 30_000, used.get(user).copied());
+        let is_code = |step: i64| constant_time_eq(code.as_bytes(), code_of(secret, step).as_bytes());
+        let found = [now - 1, now].into_iter().find(|step| is_code(*step) && Some(*step) > last);
+        used.extend(found.map(|step| (user.clone(), step)));
+        found.is_some()
+    })
 }
 
 /// Cannot be called without a consumed token.
@@ -25,8 +39,8 @@ fn ship(by: &Consumed) {
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let ctx = Ctx::system("acme".parse()?, "example");
     let keys = SigningKeys::derive(&MasterKeys::random(&*ctx.env), "step-up");
-    let mut factors =
-        Codes::new(|ctx, _, code| constant_time_eq(code.as_bytes(), code_at(ctx.now).as_bytes()));
+    let secret = b"twenty bytes of it..";
+    let mut factors = authenticator_apps(BTreeMap::from([("ada".parse()?, secret.to_vec())]));
     let ada = Caller { user: "ada".parse()?, session: "this one".into(), ip: Some("192.0.2.7".parse()?) };
 
     // A purpose without a suitable factor is refused before a challenge starts.
@@ -35,7 +49,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let begun = stepup::begin(&ctx, &mut factors, &ada, &SHIP).await?;
     println!("answer {} with one of {:?}", begun.id, begun.factors);
-    let answer = Answer::Code(code_at(ctx.now));
+    let answer = Answer::Code(code_of(secret, ctx.now.unix_millis() / 30_000));
     let attempt = Attempt { challenge: begun.id, factor: Factor::Totp, answer };
     let verified = stepup::verify(&ctx, &mut factors, &keys, &[SHIP, ERASE], &ada, &attempt).await?;
     let token = verified.into_token()?.token;

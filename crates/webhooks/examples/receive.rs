@@ -24,7 +24,7 @@ async fn receive(State(verifier): State<Arc<Verifier>>, headers: HeaderMap, body
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let secret = std::env::var("WEBHOOK_SECRET").map_err(|error| format!("WEBHOOK_SECRET: {error}"))?;
-    let verifier = Verifier::new([secret])?;
+    let verifier = Verifier::new([secret]).map_err(|error| format!("WEBHOOK_SECRET: {error}"))?;
     let service = Router::new().route("/", post(receive)).with_state(Arc::new(verifier));
     let listener = tokio::net::TcpListener::bind("127.0.0.1:4000").await?;
     Ok(axum::serve(listener, service).await?)

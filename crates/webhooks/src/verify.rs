@@ -27,7 +27,7 @@ pub enum Invalid {
 impl fmt::Display for Invalid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Timestamp => "the timestamp is not a number",
+            Self::Timestamp => "the timestamp is missing or not a number",
             Self::Stale => "the timestamp differs from the current time by more than 300 seconds",
             Self::Signature => "the signature does not match",
         })

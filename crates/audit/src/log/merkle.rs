@@ -168,9 +168,9 @@ pub(super) fn inclusion_ranges(index: u64, size: u64) -> Vec<Range> {
     ranges
 }
 
-/// Returns the ranges whose hashes form a consistency proof between two sizes (RFC 6962 §2.1.2).
+/// Returns the ranges whose hashes form a consistency proof between two sizes (RFC 6962 §2.1.2), the first not larger.
 pub(super) fn consistency_ranges(earlier: u64, later: u64) -> Vec<Range> {
-    if earlier == 0 || earlier >= later {
+    if earlier == 0 {
         return Vec::new();
     }
     let (mut from, mut to, mut ranges) = (0, later, Vec::new());

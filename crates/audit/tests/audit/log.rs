@@ -97,6 +97,22 @@ async fn proofs_match_the_rfc_and_verify() {
 }
 
 #[tokio::test]
+async fn every_log_extends_an_empty_one_and_none_a_larger_one() {
+    let mut world = World::new();
+    world.append(3).await;
+    world.seal().await;
+    assert_eq!(consistency(&mut world.audit_log, 0, 3).await.unwrap(), Some(Vec::new()));
+    let (nothing, root) = (sha256(b""), mth(&world.leaves().await));
+    assert!(verify_consistency((0, &nothing), (3, &root), &[]));
+    assert!(!verify_consistency((0, &root), (3, &root), &[]));
+    for earlier in [3, 4, 5] {
+        for path in [&[][..], &[root], &[root, root]] {
+            assert!(!verify_consistency((earlier, &root), (2, &root), path), "{earlier}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn checkpoint_is_a_signed_note() {
     let mut world = World::new();
     world.append(3).await;

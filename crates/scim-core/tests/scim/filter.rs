@@ -246,6 +246,20 @@ fn attributes_of_other_resource_types_are_absent() {
 }
 
 #[test]
+fn filter_uses_the_attributes_it_names() {
+    for (filter, uses) in [
+        ("groups pr", true),
+        (r#"groups.display eq "Engines""#, true),
+        (r#"groups[display eq "Engines"]"#, true),
+        ("title pr and (nickName pr or not (groups pr))", true),
+        ("title pr", false),
+        (r#"title eq "groups" or emails[type eq "work"]"#, false),
+    ] {
+        assert_eq!(Filter::parse(&USERS, filter).unwrap().uses("groups"), uses, "{filter}");
+    }
+}
+
+#[test]
 fn parentheses_are_printed_only_where_they_are_needed() {
     for filter in [
         "title pr and nickName pr or active eq true",

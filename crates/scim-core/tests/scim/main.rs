@@ -15,6 +15,7 @@ mod params;
 mod patch;
 mod projection;
 mod resources;
+mod schemas;
 mod sequences;
 mod service;
 mod users;

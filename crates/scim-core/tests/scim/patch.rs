@@ -157,6 +157,46 @@ fn multi_valued_attributes_are_added_replaced_and_removed() {
 }
 
 #[test]
+fn values_differ_by_value_or_type() {
+    let phone = |value: &str, kind: &str| json!({ "value": value, "type": kind });
+    let (work, mobile, other) = (phone("+44 1", "work"), phone("+44 1", "mobile"), phone("+44 2", "work"));
+    let add = |value: &Value| json!({ "op": "add", "path": "phoneNumbers", "value": value });
+    let user = after(json!([add(&work), add(&mobile), add(&other), add(&work)]));
+    assert_eq!(user["phoneNumbers"], json!([work, mobile, other]));
+}
+
+#[test]
+fn a_value_with_only_a_type_is_removed() {
+    let add = |value: Value| json!({ "op": "add", "path": "addresses", "value": value });
+    let remove = json!({ "op": "remove", "path": "addresses[type eq \"work\"].locality" });
+    for bare in [
+        json!({ "type": "work", "locality": "London" }),
+        json!({ "type": "work", "primary": true, "locality": "London" }),
+    ] {
+        assert_eq!(after(json!([add(bare.clone()), remove]))["addresses"], Value::Null, "{bare}");
+    }
+    let full = json!({ "type": "work", "locality": "London", "country": "GB" });
+    let left = json!([{ "type": "work", "country": "GB" }]);
+    assert_eq!(after(json!([add(full), remove]))["addresses"], left);
+}
+
+#[test]
+fn one_value_replaces_those_that_match() {
+    let (home, value) = ("emails[type eq \"home\"]", "emails[type eq \"home\"].value");
+    let set = |op: &str, path: &str, value: &Value| json!([{ "op": op, "path": path, "value": value }]);
+    let new = json!({ "value": "new@x.example", "type": "home" });
+    let user = after(set("replace", home, &json!([new])));
+    assert_eq!(user["emails"][1], new, "a list of one");
+    assert_eq!(after(set("replace", value, &json!([new])))["emails"][1], new);
+    for path in [home, value] {
+        assert_eq!(refusal(set("replace", path, &json!([new, new]))).0, "invalidValue", "{path}");
+        for gone in [set("remove", path, &new), set("replace", path, &Value::Null)] {
+            assert_eq!(after(gone.clone())["emails"].as_array().unwrap().len(), 1, "{gone}");
+        }
+    }
+}
+
+#[test]
 fn an_extension_must_be_an_object() {
     let one = json!([{ "op": "add", "path": ENTERPRISE, "value": [{ "costCenter": "7" }] }]);
     let expected = json!({ "costCenter": "7", "department": "Engines", "manager": { "value": "usr_9" } });
@@ -323,6 +363,14 @@ fn group_members_are_added_and_removed() {
         let patch = Patch::read(&GROUPS, &json!({ "Operations": operations })).unwrap();
         group.patched(&patch)
     };
+    let rename = json!([{ "op": "replace", "path": "displayName", "value": "Looms" }]);
+    assert!(members(rename).unwrap().1.is_empty());
+    for (op, value) in
+        [("add", json!([{ "value": a }])), ("remove", json!([{ "value": a }])), ("replace", json!([]))]
+    {
+        let changes = members(json!([{ "op": op, "path": "members", "value": value }])).unwrap().1;
+        assert!(!changes.is_empty(), "{op}");
+    }
     let (after, changes) = members(json!([
         { "op": "Add", "path": "members", "value": [{ "$ref": null, "value": a }, { "Value": b, "display": "x" }] },
         { "op": "Remove", "path": "members", "value": [{ "value": b }, { "value": "nobody" }] },

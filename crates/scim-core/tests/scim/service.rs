@@ -37,6 +37,17 @@ async fn service_has_users_and_groups() {
     let ada = ada.body.unwrap();
     assert_eq!(send(&mut service, "POST", "/Users", &json!({ "userName": "ADA" })).await.status, 200);
 
+    let path = location.strip_prefix(BASE).unwrap();
+    let replaced = send(&mut service, "PUT", path, &json!({ "userName": "ada", "title": "Countess" }))
+        .await
+        .body
+        .unwrap();
+    assert_eq!((&replaced["title"], &replaced["id"]), (&json!("Countess"), &ada["id"]));
+    assert_eq!(send(&mut service, "PUT", path, &json!({ "title": "x" })).await.status, 400);
+    let patch = json!({ "Operations": [{ "op": "replace", "path": "title", "value": "Baroness" }] });
+    assert_eq!(send(&mut service, "PATCH", path, &patch).await.body.unwrap()["title"], "Baroness");
+    assert_eq!(send(&mut service, "GET", path, &Value::Null).await.body.unwrap()["title"], "Baroness");
+
     let body = json!({ "displayName": "Engines", "members": [{ "value": ada["id"] }] });
     let group = send(&mut service, "POST", "/Groups", &body).await;
     assert_eq!(group.status, 201);
@@ -83,7 +94,9 @@ async fn service_of_users_has_no_groups() {
     let mut store = TableStore(HashMap::new());
     let config = ProviderConfig {
         documentation_uri: Some("https://host.example/docs".into()),
-        authentication_schemes: vec![AuthenticationScheme::bearer("API key", "Create one in the console.")],
+        authentication_schemes: ["API key", "Token of the mesh"]
+            .map(|name| AuthenticationScheme::bearer(name, "Create one in the console."))
+            .into(),
     };
     let mut service = Service::of_users(BASE, &mut store).config(config);
     assert_eq!(send(&mut service, "GET", "/Groups", &Value::Null).await.status, 404);
@@ -93,7 +106,9 @@ async fn service_of_users_has_no_groups() {
     assert_eq!(schemas["totalResults"], 2);
     let config = send(&mut service, "GET", "/ServiceProviderConfig", &Value::Null).await.body.unwrap();
     assert_eq!(config["documentationUri"], "https://host.example/docs");
-    assert_eq!(config["authenticationSchemes"][0]["name"], "API key");
+    let schemes = &config["authenticationSchemes"];
+    assert_eq!((&schemes[0]["name"], &schemes[0]["primary"]), (&json!("API key"), &json!(true)));
+    assert_eq!((&schemes[1]["name"], &schemes[1]["primary"]), (&json!("Token of the mesh"), &json!(false)));
     assert_eq!(send(&mut service, "POST", "/Schemas", &json!({})).await.status, 405);
 }
 
