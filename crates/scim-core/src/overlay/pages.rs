@@ -22,9 +22,7 @@ pub(super) fn untouched(
         let (offset, matches) = (index.saturating_sub(1), matches as u64);
         let back = offset.min(matches);
         page.start = Start::Index(offset - back + 1);
-        if page.count > 0 {
-            page.count = page.count.saturating_add(u32::try_from(back).unwrap_or(u32::MAX));
-        }
+        page.count = page.count.saturating_add(u32::try_from(back).unwrap_or(u32::MAX));
     }
     let filter = match (query.filter.clone(), none_of(kind, touched)) {
         (Some(filter), Some(others)) => Some(Filter::And(vec![filter, others])),

@@ -135,8 +135,7 @@ impl<S: UserStore + GroupStore> UserStore for Overlay<'_, S> {
         if let Some(key) = self.taken_key(after).await? {
             return Err(StoreError::Taken(key));
         }
-        let changed = User { groups: Vec::new(), ..after.clone() };
-        self.changes.users.insert(after.id.clone(), Some(changed));
+        self.changes.users.insert(after.id.clone(), Some(after.clone()));
         Ok(())
     }
 

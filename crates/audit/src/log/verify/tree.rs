@@ -65,11 +65,11 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
         self.log = Frontier::restore(size, &unknown).unwrap_or_default();
     }
 
-    /// Verifies some groups. A removed group contributes its stored hash. One with remaining rows is verified like
+    /// Verifies some groups, from the beginning of one. A removed group contributes its stored hash. One with remaining rows is verified like
     /// any other, because it has not been removed yet.
     pub(super) async fn groups(&mut self, size: u64) -> StoreResult<()> {
         let from = self.log.size();
-        let to = size.min(from - from % GROUP + GROUPS_AT_ONCE * GROUP);
+        let to = size.min(from + GROUPS_AT_ONCE * GROUP);
         let hashes = self.hashes(1, from / GROUP, to / GROUP).await?;
         let rows = self.rows(from, to).await?;
         if rows.is_empty() && hashes.is_empty() {
@@ -78,7 +78,7 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
         let mut rows = rows.into_iter().peekable();
         while self.log.size() < to {
             let first = self.log.size();
-            let end = to.min(first - first % GROUP + GROUP);
+            let end = to.min(first + GROUP);
             let mut group = Vec::new();
             while let Some(row) = rows.next_if(|row| row.sequence < end) {
                 group.push(row);
