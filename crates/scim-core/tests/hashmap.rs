@@ -29,7 +29,7 @@ fn send(method: &str, url: &str, body: &Value) -> Option<(u16, Value)> {
 }
 
 #[test]
-fn the_example_serves_an_identity_provider() {
+fn example_service_serves_an_identity_provider() {
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     // Cargo builds examples next to the tests.
     let program =
