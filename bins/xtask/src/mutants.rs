@@ -93,7 +93,7 @@ fn reasons(page: &str) -> BTreeSet<String> {
 /// so tests that run an example are left out at first.
 fn examine(root: &Path, name: &str) -> Result<Score> {
     println!("== {name}");
-    let first = pass(root, name, &["--cargo-arg=--tests"], &["--", "--skip", "example_service_"])?;
+    let first = pass(root, name, &["--cargo-arg=--tests"], &["--", "--skip", OF_EXAMPLES])?;
     if first.missed.is_empty() {
         return Ok(first);
     }
@@ -101,8 +101,11 @@ fn examine(root: &Path, name: &str) -> Result<Score> {
     Ok(Score { failed: first.failed + second.failed, ..second })
 }
 
-/// Runs `cargo mutants` with these options. `test` are arguments of `cargo test`.
-fn pass(root: &Path, name: &str, options: &[&str], test: &[&str]) -> Result<Score> {
+/// The beginning of the names of tests that run an example.
+const OF_EXAMPLES: &str = "example_service_";
+
+/// Runs `cargo mutants` with these options.
+fn pass(root: &Path, name: &str, options: &[&str], test_arguments: &[&str]) -> Result<Score> {
     let output = root.join("target/mutants").join(name);
     fs::create_dir_all(&output).map_err(|error| error.to_string())?;
     let mut mutants = Command::new(tool::program("cargo-mutants", "27.1.0")?);
@@ -110,7 +113,7 @@ fn pass(root: &Path, name: &str, options: &[&str], test: &[&str]) -> Result<Scor
     mutants.arg("--output").arg(&output).args(["--no-times", "--colors", "never"]);
     // Suites for the storage of others, which their tests examine.
     mutants.args(["--exclude", "crates/*/src/conformance.rs", "--exclude", "crates/*/src/conformance/**"]);
-    mutants.arg("--").args(test);
+    mutants.arg("--").args(test_arguments);
     // One build directory for all, so that dependencies are compiled once.
     mutants.env("CARGO_TARGET_DIR", root.join("target/mutants/build")).env("CARGO_INCREMENTAL", "1");
     // Nobody debugs these builds, and they are smaller without line tables.

@@ -28,6 +28,7 @@ fn send(method: &str, url: &str, body: &Value) -> Option<(u16, Value)> {
     Some((answer.status().as_u16(), serde_json::from_str(&text).unwrap_or_default()))
 }
 
+// Mutation tests leave out tests with this beginning at first.
 #[test]
 fn example_service_serves_an_identity_provider() {
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();

@@ -12,7 +12,7 @@ use stepup::{
 const SHIP: Purpose = Purpose::new("SHIP", "Ship a release.");
 const ERASE: Purpose = Purpose::phishing_resistant("ERASE", "Erase all data.");
 
-/// Returns the code of an authenticator app in a step of 30 seconds since 1970.
+/// Returns the code of an authenticator app for a time step: 30 seconds, counted from 1970.
 fn code_of(secret: &[u8], step: i64) -> String {
     totp_lite::totp_custom::<totp_lite::Sha1>(30, 6, secret, step.unsigned_abs() * 30)
 }
@@ -24,7 +24,7 @@ fn authenticator_apps(secrets: BTreeMap<UserId, Vec<u8>>) -> Codes {
         let Some(secret) = secrets.get(user) else { return false };
         let (now, last) = (ctx.now.unix_millis() / 30_000, used.get(user).copied());
         let is_code = |step: i64| constant_time_eq(code.as_bytes(), code_of(secret, step).as_bytes());
-        let found = [now - 1, now].into_iter().find(|step| is_code(*step) && Some(*step) > last);
+        let found = [now, now - 1].into_iter().find(|step| is_code(*step) && Some(*step) > last);
         used.extend(found.map(|step| (user.clone(), step)));
         found.is_some()
     })

@@ -24,8 +24,8 @@ pub const MAX_LIVE: i64 = 5;
 pub struct Caller {
     /// User who performs the act.
     pub user: UserId,
-    /// The session that the request authenticated with: its id or a hash, not the secret of a cookie. Tokens contain it
-    /// readably.
+    /// The session that the request authenticated with: its id or a hash, not the secret of a cookie. Tokens are
+    /// signed, not encrypted, and contain it.
     pub session: String,
     /// The client's address; `None` if a proxy hides it.
     pub ip: Option<IpAddr>,
@@ -33,7 +33,8 @@ pub struct Caller {
 
 impl Caller {
     /// Creates the caller of a request. `session` is the id of the session that the request authenticated with, or a hash,
-    /// but not the secret of a cookie: tokens contain it readably. `ip` is the client's address; `None` if a proxy hides it.
+    /// but not the secret of a cookie: tokens are signed, not encrypted, and contain it. `ip` is the client's address; `None`
+    /// if a proxy hides it.
     pub fn new(user: impl Into<UserId>, session: impl Into<String>, ip: impl Into<Option<IpAddr>>) -> Self {
         Self { user: user.into(), session: session.into(), ip: ip.into() }
     }

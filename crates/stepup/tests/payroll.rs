@@ -34,6 +34,7 @@ fn post(url: &str, token: Option<&str>, body: &Value) -> (u16, String, Value) {
     (answer.status().as_u16(), challenge.unwrap_or_default(), body)
 }
 
+// Mutation tests leave out tests with this beginning at first.
 #[test]
 fn example_service_seals_only_after_a_step_up() {
     // Cargo builds examples next to the tests.

@@ -29,7 +29,7 @@ impl fmt::Display for Invalid {
         f.write_str(match self {
             Self::Timestamp => "the timestamp is missing or not a number",
             Self::Stale => "the timestamp differs from the current time by more than 300 seconds",
-            Self::Signature => "the signature does not match",
+            Self::Signature => "the signature is missing or does not match",
         })
     }
 }
@@ -239,7 +239,7 @@ mod tests {
         ] {
             assert_eq!((error.to_string(), format!("{error:?}")), (text.to_owned(), text.to_owned()));
         }
-        assert_eq!(Invalid::Signature.to_string(), "the signature does not match");
+        assert_eq!(Invalid::Signature.to_string(), "the signature is missing or does not match");
         assert!(InvalidPublicKey.to_string().contains("whpk_"));
     }
 

@@ -105,6 +105,7 @@ async fn every_log_extends_an_empty_one_and_none_a_larger_one() {
     let (nothing, root) = (sha256(b""), mth(&world.leaves().await));
     assert!(verify_consistency((0, &nothing), (3, &root), &[]));
     assert!(!verify_consistency((0, &root), (3, &root), &[]));
+    // The root of four entries is the only hash of its proof, so an empty path would hold.
     for earlier in [3, 4, 5] {
         for path in [&[][..], &[root], &[root, root]] {
             assert!(!verify_consistency((earlier, &root), (2, &root), path), "{earlier}");

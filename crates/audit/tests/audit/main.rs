@@ -1,4 +1,4 @@
-//! Tests of the crate from outside.
+//! Integration tests.
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests fail by panicking")]
 
 mod export;

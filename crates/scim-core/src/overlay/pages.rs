@@ -22,7 +22,9 @@ pub(super) fn untouched(
         let (offset, matches) = (index.saturating_sub(1), matches as u64);
         let back = offset.min(matches);
         page.start = Start::Index(offset - back + 1);
-        page.count = page.count.saturating_add(u32::try_from(back).unwrap_or(u32::MAX));
+        if page.count > 0 {
+            page.count = page.count.saturating_add(u32::try_from(back).unwrap_or(u32::MAX));
+        }
     }
     let filter = match (query.filter.clone(), none_of(kind, touched)) {
         (Some(filter), Some(others)) => Some(Filter::And(vec![filter, others])),
@@ -62,7 +64,7 @@ pub(super) fn merged<T>(
     if before > 0 {
         // What sorts before them is before the page. If nothing was found, the page is after the end.
         let first = resources.first().map(|first| id(first).to_owned());
-        matches.retain(|one| first.as_deref().is_some_and(|first| id(one) > first));
+        matches.retain(|one| is_after(id(one), first.as_deref()));
         skipped = before + others - matches.len() as u64;
     }
     if let Start::After(cursor) = &query.start {
@@ -81,10 +83,24 @@ pub(super) fn merged<T>(
     ResourcePage { total, resources, more, cut }
 }
 
+/// Returns whether an ID sorts after another one, if there is one.
+fn is_after(id: &str, other: Option<&str>) -> bool {
+    other.is_some_and(|other| id > other)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::schema::USERS;
+
+    #[test]
+    fn request_for_the_total_stays_one() {
+        let query = |count| {
+            let page = Page { start: Start::Index(9), count };
+            untouched(&Query { filter: None, page, belongs_to: 0 }, &USERS, std::iter::empty(), 3).page
+        };
+        assert_eq!((query(0).count, query(5).count), (0, 8));
+    }
 
     /// Returns the length of the longest list of alternatives.
     fn longest(filter: &Filter) -> usize {

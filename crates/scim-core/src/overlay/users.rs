@@ -135,7 +135,8 @@ impl<S: UserStore + GroupStore> UserStore for Overlay<'_, S> {
         if let Some(key) = self.taken_key(after).await? {
             return Err(StoreError::Taken(key));
         }
-        self.changes.users.insert(after.id.clone(), Some(after.clone()));
+        let changed = User { groups: Vec::new(), ..after.clone() };
+        self.changes.users.insert(after.id.clone(), Some(changed));
         Ok(())
     }
 

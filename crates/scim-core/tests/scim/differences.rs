@@ -122,6 +122,8 @@ async fn each_changed_resource_has_one_difference() {
     ]);
     let found = changes.differences(&mut store).await.unwrap();
     assert_eq!(found, [of_users, of_groups].concat());
+    let ada = changes.users[&ada].as_ref().unwrap();
+    assert_eq!((ada.active, ada.groups.len()), (false, 0), "groups of users are not part of the changes");
     let memberships = changes.len() - changes.users.len() - changes.groups.len();
     // Those of the differences, and the two of the deleted user.
     assert_eq!((changes.is_empty(), memberships), (false, 9));

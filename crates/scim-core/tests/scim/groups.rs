@@ -1,10 +1,12 @@
 //! The limit of memberships in a list of groups.
 
 use scim_core::{
-    Ctx, Error, Group, GroupDraft, GroupId, GroupStore, MAX_MEMBERSHIPS, MemberChanges, MembersChanged,
-    Query, ResourcePage, StoreResult, UserId, async_trait, groups,
+    Error, Group, GroupDraft, GroupId, GroupStore, MAX_MEMBERSHIPS, MemberChanges, MembersChanged, Query,
+    ResourcePage, StoreResult, UserId, async_trait, groups,
 };
 use serde_json::json;
+
+use crate::ctx;
 
 /// Groups of which the first has all members.
 struct Crowded {
@@ -14,7 +16,7 @@ struct Crowded {
 
 impl Crowded {
     fn new(groups: usize, members: u32) -> Self {
-        let ctx = Ctx::system(1.into(), "test");
+        let ctx = ctx();
         let group = |number| {
             let draft = GroupDraft::read(&json!({ "displayName": format!("group {number}") }));
             Group::new(&ctx, &draft.unwrap()).unwrap()

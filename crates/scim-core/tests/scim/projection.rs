@@ -1,10 +1,12 @@
 //! Selection of attributes (RFC 7644 §3.9).
 
 use scim_core::{
-    Ctx, Group, GroupDraft, Projection, User, UserDraft, UserId,
+    Group, GroupDraft, Projection, User, UserDraft, UserId,
     schema::{ENTERPRISE_USER, GROUPS, USERS},
 };
 use serde_json::{Value, json};
+
+use crate::ctx;
 
 const ENTERPRISE: &str = ENTERPRISE_USER.id;
 
@@ -116,7 +118,7 @@ fn repeated_names_count_once() {
 
 #[test]
 fn resources_are_written_as_selected() {
-    let ctx = Ctx::system(1.into(), "test");
+    let ctx = ctx();
     let user = User::new(&ctx, UserDraft::read(&ada()).unwrap()).unwrap();
     let group = GroupDraft::read(&json!({ "displayName": "Engines" })).unwrap();
     let (group, members) = (Group::new(&ctx, &group).unwrap(), [UserId::from(1)]);

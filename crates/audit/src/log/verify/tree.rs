@@ -65,7 +65,7 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
         self.log = Frontier::restore(size, &unknown).unwrap_or_default();
     }
 
-    /// Verifies some groups, from the beginning of one. A removed group contributes its stored hash. One with remaining rows is verified like
+    /// Verifies some groups. The log ends with a group, because each step does until the end. A removed group contributes its stored hash. One with remaining rows is verified like
     /// any other, because it has not been removed yet.
     pub(super) async fn groups(&mut self, size: u64) -> StoreResult<()> {
         let from = self.log.size();

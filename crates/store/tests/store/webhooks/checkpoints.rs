@@ -2,25 +2,24 @@
 
 use std::sync::{Arc, Mutex};
 
-use audit::{Audited, Unaudited, log::CheckpointKeys};
-use kernel::{Ctx, MasterKeys, Secret, StoreError, TenantId, Timestamp};
+use audit::{Audited, Unaudited};
+use kernel::{Ctx, StoreError, TenantId, Timestamp};
 use store::{Tx, WebhookUpkeep};
 
 use super::{deliveries, fresh, happens, subscribe, subscribe_in};
-use crate::support::{World, on_both};
+use crate::{
+    audit_log::keys,
+    support::{World, on_both},
+};
 
 /// Matches the event of a new checkpoint.
 const CHECKPOINTS: &str = "ACCOUNT_AUDIT_CHECKPOINT_*";
-
-fn checkpoint_keys() -> CheckpointKeys {
-    CheckpointKeys::derive(&MasterKeys::new(vec![("test".to_owned(), Secret::new(vec![7; 32]))]).unwrap())
-}
 
 async fn seal_log(world: &World, tenant: &TenantId) {
     let now = world.env.now();
     let lease = audit::log::Lease { owner: "s".into(), now, until: now };
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let (checkpoints, entries) = (&checkpoint_keys(), &store::testing::entry_keys());
+        let (checkpoints, entries) = (&keys(), &store::testing::entry_keys());
         let policy = audit::log::SealPolicy { checkpoints, entries, accepts_missing_macs: false };
         audit::log::seal(tx, policy, &ctx.tenant, &lease, None).await?;
         Ok::<_, StoreError>(Audited::without((), Unaudited::Sealed))
@@ -73,7 +72,7 @@ async fn checkpoints_are_published_hourly_to_subscribers() {
             .map(|attempt| {
                 let body: serde_json::Value = serde_json::from_slice(attempt.body.as_ref().unwrap()).unwrap();
                 let note = body["data"]["note"].as_str().unwrap().to_owned();
-                let known = checkpoint_keys().of(tenant.as_str());
+                let known = keys().of(tenant.as_str());
                 audit::log::Checkpoint::verified(&note, &known).unwrap().size
             })
             .collect();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ::webhooks::{Batch, DeliveryStatus, DisabledReason, Key, Lease, LeaseOutcome};
+use ::webhooks::{Batch, DeliveryStatus, DisabledReason, Key, Lease, LeaseOutcome, Queue};
 use audit::Audited;
 use kernel::{Ctx, StoreError, Timestamp};
 use store::{DispatchQueue, Tx, testing::TestDatabase};

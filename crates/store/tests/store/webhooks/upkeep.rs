@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ::webhooks::{Batch, DisabledReason};
+use ::webhooks::{Batch, DisabledReason, Queue};
 use audit::{Audited, Unaudited};
 use kernel::{Ctx, StoreError, Timestamp};
 use store::{DispatchQueue, Tx, WebhookUpkeep};
