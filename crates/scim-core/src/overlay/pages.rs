@@ -57,16 +57,6 @@ pub(super) fn merged<T>(
 ) -> ResourcePage<T> {
     let ResourcePage { total, resources, more, cut } = found;
     let others = matches.len() as u64;
-    let offset = query.offset();
-    // The number of the store's resources before those that were found.
-    let before = offset.saturating_sub(others);
-    let mut skipped = 0;
-    if before > 0 {
-        // What sorts before them is before the page. If nothing was found, the page is after the end.
-        let first = resources.first().map(|first| id(first).to_owned());
-        matches.retain(|one| is_after(id(one), first.as_deref()));
-        skipped = before + others - matches.len() as u64;
-    }
     if let Start::After(cursor) = &query.start {
         matches.retain(|one| id(one) > cursor.last.as_str());
     }
@@ -76,16 +66,12 @@ pub(super) fn merged<T>(
         Start::After(cursor) => cursor.total,
         Start::Index(_) | Start::First => total + others,
     };
-    let skip = usize::try_from(offset.saturating_sub(skipped)).unwrap_or(usize::MAX);
+    // As many as `untouched` goes back: the others before the page were skipped by the store.
+    let skip = usize::try_from(query.offset().min(others)).unwrap_or(usize::MAX);
     let length = all.len();
     let resources: Vec<T> = all.into_iter().skip(skip).take(query.count as usize).collect();
     let more = more || skip.saturating_add(resources.len()) < length;
     ResourcePage { total, resources, more, cut }
-}
-
-/// Returns whether an ID sorts after another one, if there is one.
-fn is_after(id: &str, other: Option<&str>) -> bool {
-    other.is_some_and(|other| id > other)
 }
 
 #[cfg(test)]
