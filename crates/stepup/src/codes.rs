@@ -25,8 +25,8 @@ pub struct Codes<S = MemoryStore> {
 }
 
 impl Codes {
-    /// Keeps step-ups in memory. `is_correct` gets the context, the user and the code. It compares in constant time and accepts each code
-    /// of a user once (RFC 6238 §5.2); it may own what it remembers.
+    /// Keeps step-ups in memory. `is_correct` gets the context, the user and the code. It compares in constant time and
+    /// accepts each code of a user once (RFC 6238 §5.2); it may own what it remembers.
     pub fn new(is_correct: impl FnMut(&Ctx, &UserId, &str) -> bool + Send + 'static) -> Self {
         Self::with_store(MemoryStore::default(), is_correct)
     }

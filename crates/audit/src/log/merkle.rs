@@ -168,8 +168,8 @@ pub(super) fn inclusion_ranges(index: u64, size: u64) -> Vec<Range> {
     ranges
 }
 
-/// Returns the ranges whose hashes form a consistency proof between two sizes (RFC 6962 §2.1.2).
-/// `earlier` must not exceed `later`.
+/// Returns the ranges whose hashes form a consistency proof between two sizes (RFC 6962 §2.1.2). `earlier` must not
+/// exceed `later`.
 pub(super) fn consistency_ranges(earlier: u64, later: u64) -> Vec<Range> {
     if earlier == 0 {
         return Vec::new();

@@ -65,8 +65,9 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
         self.log = Frontier::restore(size, &unknown).unwrap_or_default();
     }
 
-    /// Verifies some groups. The log ends with a group, because each step does until the end. A removed group contributes its stored hash. One with remaining rows is verified like
-    /// any other, because it has not been removed yet.
+    /// Verifies some groups, beginning at a multiple of [`GROUP`]: each call ends at one, or at `size`. A removed group
+    /// contributes its stored hash. One with remaining rows is verified like any other, because it has not been
+    /// removed yet.
     pub(super) async fn groups(&mut self, size: u64) -> StoreResult<()> {
         let from = self.log.size();
         let to = size.min(from + GROUPS_AT_ONCE * GROUP);
