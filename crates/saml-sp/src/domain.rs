@@ -96,6 +96,8 @@ pub struct VerifiedDomain {
     pub method: Method,
     /// When ownership was proved.
     pub verified_at: Timestamp,
+    /// The token in the DNS record, as last found; `None` if no record has been found. It is not secret.
+    pub token: Option<String>,
 }
 
 #[cfg(test)]

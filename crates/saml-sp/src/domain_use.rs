@@ -51,7 +51,7 @@ mod tests {
         let new = world.wanted(&["corp.example", "sub.corp.example"], fields(&[&certificate]));
         let made = create(&ctx, &mut world.store, new).await.unwrap();
         for domain in ["corp.example", "unused.example"] {
-            own(&ctx, &mut world.store, domain.parse().unwrap(), Method::Dns).await.unwrap();
+            own(&ctx, &mut world.store, domain.parse().unwrap(), Method::Dns, None).await.unwrap();
         }
         let uses = domain_uses(&mut world.store).await.unwrap();
         let found =

@@ -317,10 +317,11 @@ impl DomainStore for MemoryStore {
 
     async fn reschedule_domain(&mut self, domain: &EmailDomain, next: &DomainRecheck) -> StoreResult<bool> {
         let mut all = self.all();
-        let is_ours = all.domains.get(domain).is_some_and(|(owner, _)| *owner == self.tenant);
-        if is_ours {
-            all.rechecks.insert(domain.clone(), *next);
-        }
-        Ok(is_ours)
+        let Some((_, ours)) = all.domains.get_mut(domain).filter(|(owner, _)| *owner == self.tenant) else {
+            return Ok(false);
+        };
+        ours.token.clone_from(&next.token);
+        all.rechecks.insert(domain.clone(), next.clone());
+        Ok(true)
     }
 }

@@ -8,14 +8,16 @@ use crate::{
     store::DomainStore,
 };
 
-/// Records a domain as verified by this tenant. Returns whether it is new; an existing record is kept unchanged.
+/// Records a domain as verified by this tenant, with the token of its DNS record if it has one. Returns whether it is new;
+/// an existing record is kept unchanged.
 pub async fn own(
     ctx: &Ctx,
     store: &mut dyn DomainStore,
     domain: EmailDomain,
     method: Method,
+    token: Option<String>,
 ) -> Result<(VerifiedDomain, bool), DomainError> {
-    let verified = VerifiedDomain { domain, method, verified_at: ctx.now };
+    let verified = VerifiedDomain { domain, method, verified_at: ctx.now, token };
     if store.insert_verified_domain(&verified).await? {
         return Ok((verified, true));
     }
@@ -41,8 +43,11 @@ const GRACE_MILLIS: i64 = 7 * DAY_MILLIS;
 const DAY_MILLIS: i64 = 24 * 3_600_000;
 
 /// The state of the periodic check of a domain's DNS record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DomainRecheck {
+    /// The token in the record, as last found. A check accepts it, although the key that it was made with may have been
+    /// retired since.
+    pub token: Option<String>,
     /// Since when the record has been missing.
     pub missing_since: Option<Timestamp>,
     /// When to check it next.
@@ -50,10 +55,10 @@ pub struct DomainRecheck {
 }
 
 /// The result of a DNS lookup.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RecordFound {
-    /// The record exists.
-    Present,
+    /// The record exists, with this token.
+    Present(String),
     /// DNS answered that the record does not exist.
     Absent,
     /// DNS did not answer.
@@ -61,7 +66,7 @@ pub enum RecordFound {
 }
 
 /// The effect of a check on a verified domain.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RecheckOutcome {
     /// The domain remains verified.
     Kept(DomainRecheck),
@@ -76,9 +81,14 @@ pub enum RecheckOutcome {
 
 /// Decides the effect of a DNS lookup. A lookup without an answer never removes the verification.
 fn recheck(now: Timestamp, before: &DomainRecheck, found: RecordFound) -> RecheckOutcome {
-    let retry = |missing_since| DomainRecheck { missing_since, next_at: now.plus_millis(RETRY_MILLIS) };
+    let retry = |missing_since| DomainRecheck {
+        token: before.token.clone(),
+        missing_since,
+        next_at: now.plus_millis(RETRY_MILLIS),
+    };
     match (found, before.missing_since) {
-        (RecordFound::Present, _) => RecheckOutcome::Kept(DomainRecheck {
+        (RecordFound::Present(token), _) => RecheckOutcome::Kept(DomainRecheck {
+            token: Some(token),
             missing_since: None,
             next_at: now.plus_millis(RECHECK_MILLIS),
         }),
@@ -119,21 +129,25 @@ mod tests {
     fn a_domain_is_unverified_after_a_week_without_its_record() {
         let start: Timestamp = "2026-03-01T12:00:00.000Z".parse().unwrap();
         let day = |days: i64| start.plus_millis(days * DAY_MILLIS);
-        let due = DomainRecheck { missing_since: None, next_at: start };
-        let found = RecheckOutcome::Kept(DomainRecheck { missing_since: None, next_at: day(30) });
-        assert_eq!(recheck(start, &due, RecordFound::Present), found);
-        let retry = DomainRecheck { missing_since: None, next_at: day(1) };
-        assert_eq!(recheck(start, &due, RecordFound::Unknown), RecheckOutcome::Kept(retry));
-        let missing = DomainRecheck { missing_since: Some(start), next_at: day(1) };
-        assert_eq!(recheck(start, &due, RecordFound::Absent), RecheckOutcome::Lost(missing));
-        let sixth = DomainRecheck { missing_since: Some(start), next_at: day(7) };
-        assert_eq!(recheck(day(6), &missing, RecordFound::Absent), RecheckOutcome::Kept(sixth));
-        let late = DomainRecheck { missing_since: Some(start), next_at: day(31) };
-        assert_eq!(recheck(day(30), &missing, RecordFound::Unknown), RecheckOutcome::Kept(late));
+        let at = |missing_since, next_at| {
+            let token = Some("ours".to_owned());
+            DomainRecheck { token, missing_since, next_at }
+        };
+        let due = DomainRecheck { token: None, missing_since: None, next_at: start };
+        let present = || RecordFound::Present("ours".to_owned());
+        assert_eq!(recheck(start, &due, present()), RecheckOutcome::Kept(at(None, day(30))));
+        let due = at(None, start);
+        let retry = RecheckOutcome::Kept(at(None, day(1)));
+        assert_eq!(recheck(start, &due, RecordFound::Unknown), retry);
+        let missing = at(Some(start), day(1));
+        assert_eq!(recheck(start, &due, RecordFound::Absent), RecheckOutcome::Lost(missing.clone()));
+        let sixth = RecheckOutcome::Kept(at(Some(start), day(7)));
+        assert_eq!(recheck(day(6), &missing, RecordFound::Absent), sixth);
+        let late = RecheckOutcome::Kept(at(Some(start), day(31)));
+        assert_eq!(recheck(day(30), &missing, RecordFound::Unknown), late);
         let unverified = RecheckOutcome::Unverified { missing_since: start };
         assert_eq!(recheck(day(7), &missing, RecordFound::Absent), unverified);
-        let back = DomainRecheck { missing_since: None, next_at: day(37) };
-        assert_eq!(recheck(day(7), &missing, RecordFound::Present), RecheckOutcome::Kept(back));
+        assert_eq!(recheck(day(7), &missing, present()), RecheckOutcome::Kept(at(None, day(37))));
     }
 
     #[tokio::test]
@@ -141,10 +155,10 @@ mod tests {
         let mut world = World::new();
         let domain: EmailDomain = "corp.example".parse().unwrap();
         let ctx = world.ctx();
-        let due = DomainRecheck { missing_since: None, next_at: ctx.now };
+        let due = DomainRecheck { token: None, missing_since: None, next_at: ctx.now };
         let store = &mut world.store;
         assert_eq!(apply_recheck(&ctx, store, &domain, &due, RecordFound::Absent).await.unwrap(), None);
-        own(&ctx, store, domain.clone(), Method::Dns).await.unwrap();
+        own(&ctx, store, domain.clone(), Method::Dns, None).await.unwrap();
         let lost = apply_recheck(&ctx, store, &domain, &due, RecordFound::Absent).await.unwrap();
         let Some(RecheckOutcome::Lost(next)) = lost else { panic!("{lost:?}") };
         let missing_since = next.missing_since.unwrap();
@@ -164,17 +178,18 @@ mod tests {
         theirs.store = ours.store.for_tenant(&theirs.tenant);
         let domain: EmailDomain = "corp.example".parse().unwrap();
         let ctx = ours.ctx();
-        let (first, is_new) = own(&ctx, &mut ours.store, domain.clone(), Method::Operator).await.unwrap();
+        let (first, is_new) =
+            own(&ctx, &mut ours.store, domain.clone(), Method::Operator, None).await.unwrap();
         assert!(is_new);
         ours.env.advance_millis(1000);
-        let again = own(&ours.ctx(), &mut ours.store, domain.clone(), Method::Dns).await.unwrap();
+        let again = own(&ours.ctx(), &mut ours.store, domain.clone(), Method::Dns, None).await.unwrap();
         assert_eq!(again, (first, false));
         let their_ctx = theirs.ctx();
-        let taken = own(&their_ctx, &mut theirs.store, domain.clone(), Method::Dns).await;
+        let taken = own(&their_ctx, &mut theirs.store, domain.clone(), Method::Dns, None).await;
         assert!(matches!(taken, Err(DomainError::Taken(_))));
         assert!(matches!(give_up(&mut theirs.store, &domain).await, Err(DomainError::NotFound(_))));
         give_up(&mut ours.store, &domain).await.unwrap();
         assert!(matches!(give_up(&mut ours.store, &domain).await, Err(DomainError::NotFound(_))));
-        assert!(own(&their_ctx, &mut theirs.store, domain, Method::Dns).await.unwrap().1);
+        assert!(own(&their_ctx, &mut theirs.store, domain, Method::Dns, None).await.unwrap().1);
     }
 }

@@ -41,7 +41,7 @@ pub trait DomainStore: Send {
     async fn insert_verified_domain(&mut self, domain: &VerifiedDomain) -> StoreResult<bool>;
     /// Releases a domain; `false` if this tenant does not have it.
     async fn delete_verified_domain(&mut self, domain: &EmailDomain) -> StoreResult<bool>;
-    /// Schedules the next check of a domain's DNS record; `false` if this tenant does not have the domain.
+    /// Stores the state of the check of a domain's DNS record; `false` if this tenant does not have the domain.
     async fn reschedule_domain(&mut self, domain: &EmailDomain, next: &DomainRecheck) -> StoreResult<bool>;
 }
 

@@ -351,14 +351,15 @@ async fn changes_of_a_domain_are_recorded() {
     let mut world = World::new().await;
     let (ctx, store) = (world.ctx(), &mut world.store);
     let domain = "corp.example".parse().unwrap();
-    let released = sso::verify_domain(&ctx, store, &domain, true).await;
+    let released = sso::verify_domain(&ctx, store, &domain, None).await;
     assert!(matches!(released, Err(DomainError::JustReleased)));
     sso::release_domain(store, &domain).await.unwrap().into_parts();
-    let (used, events) = sso::verify_domain(&ctx, store, &domain, false).await.unwrap().into_parts();
+    let (used, events) =
+        sso::verify_domain(&ctx, store, &domain, Some("token".into())).await.unwrap().into_parts();
     assert_eq!((codes(&events), used.providers.len()), (vec!["ACCOUNT_DOMAIN_VERIFIED"], 1));
     let again = sso::verify_domain_as_operator(&ctx, store, &domain).await.unwrap();
     assert!(again.into_parts().1.is_empty());
-    let due = DomainRecheck { missing_since: None, next_at: ctx.now };
+    let due = DomainRecheck { token: None, missing_since: None, next_at: ctx.now };
     let lost = sso::recheck_domain(&ctx, store, &domain, &due, RecordFound::Absent).await.unwrap();
     assert_eq!(codes(&lost.into_parts().1), ["ACCOUNT_DOMAIN_PROOF_LOST"]);
     let since = DomainRecheck { missing_since: Some(ctx.now.plus_millis(-8 * 86_400_000)), ..due };

@@ -3,7 +3,7 @@
 use audit::{Audited, Unaudited};
 use futures_util::{StreamExt, stream};
 use kernel::{Ctx, StoreError, StoreResult, TenantId};
-use saml_sp::{EmailDomain, RecheckOutcome, RecordFound};
+use saml_sp::{EmailDomain, RecheckOutcome};
 use store::{Across, Tx};
 
 use super::saml::{AT_ONCE, BESIDE, LEASE, ROUNDS, SamlWorker, log_problem};
@@ -37,8 +37,9 @@ impl SamlWorker {
         };
         let Some(before) = self.store.write(self.ctx(tenant), take).await? else { return Ok(()) };
         let records = self.site.dns.proofs(domain).await.ok();
-        let is_ours = |token: &str| self.site.pipeline.keys.is_domain_token(tenant, domain, token);
-        let found = RecordFound::among(records.as_deref(), is_ours);
+        let keys = &self.site.pipeline.keys;
+        let is_ours = |token: &str| keys.is_domain_token(tenant, domain, token);
+        let found = before.look(records.as_deref(), is_ours);
         let wanted = domain.clone();
         let work = async move |ctx: &Ctx, tx: &mut Tx| {
             sign_in::sso::recheck_domain(ctx, tx, &wanted, &before, found).await

@@ -156,8 +156,12 @@ async fn force_authn_requires_authentication_after_the_request() {
 async fn a_domain_verified_by_another_tenant_is_refused() {
     let mut waiting = Waiting::new().await;
     let other = TenantId::new(&ManualEnv::at(NOW.plus_millis(9)));
-    let domain =
-        VerifiedDomain { domain: "corp.example".parse().unwrap(), method: Method::Dns, verified_at: *NOW };
+    let domain = VerifiedDomain {
+        domain: "corp.example".parse().unwrap(),
+        method: Method::Dns,
+        verified_at: *NOW,
+        token: None,
+    };
     assert!(waiting.store.for_tenant(&other).insert_verified_domain(&domain).await.unwrap());
     refused(
         &waiting.claim(&usual(), Some(ours())).await,

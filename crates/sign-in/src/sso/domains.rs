@@ -15,20 +15,23 @@ async fn own(
     store: &mut dyn DomainStore,
     domain: &EmailDomain,
     method: Method,
+    token: Option<String>,
 ) -> Result<Option<Event>, DomainError> {
-    let (_, is_new) = saml_sp::own(ctx, store, domain.clone(), method).await?;
+    let (_, is_new) = saml_sp::own(ctx, store, domain.clone(), method, token).await?;
     let data = DomainVerified { method: method.as_str().to_owned() };
     Ok(is_new.then(|| Event::new(domain.as_str(), &data)))
 }
 
-/// Verifies a domain whose record was found just now, or that the tenant had verified before (`was_verified`).
+/// Verifies a domain whose record was found just now, with this token. `None` stands for a domain that the tenant had
+/// verified before, so that its record was not checked.
 pub async fn verify_domain<S: DomainStore + ProviderStore>(
     ctx: &Ctx,
     store: &mut S,
     domain: &EmailDomain,
-    was_verified: bool,
+    token: Option<String>,
 ) -> Result<Audited<DomainUse>, DomainError> {
-    let event = own(ctx, store, domain, Method::Dns).await?;
+    let was_verified = token.is_none();
+    let event = own(ctx, store, domain, Method::Dns, token).await?;
     if event.is_some() && was_verified {
         // The tenant gave up the domain meanwhile, and its record was not checked.
         return Err(DomainError::JustReleased);
@@ -43,7 +46,7 @@ pub async fn verify_domain_as_operator(
     store: &mut dyn DomainStore,
     domain: &EmailDomain,
 ) -> Result<Audited<()>, DomainError> {
-    let event = own(ctx, store, domain, Method::Operator).await?;
+    let event = own(ctx, store, domain, Method::Operator, None).await?;
     Ok(Audited::of_changes((), event.into_iter().collect()))
 }
 

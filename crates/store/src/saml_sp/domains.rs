@@ -25,6 +25,7 @@ struct DomainRow {
     domain: String,
     method: String,
     verified_at: NaiveDateTime,
+    token: Option<String>,
 }
 
 impl TryFrom<DomainRow> for VerifiedDomain {
@@ -36,6 +37,7 @@ impl TryFrom<DomainRow> for VerifiedDomain {
             method: Method::read(&row.method)
                 .ok_or_else(|| corrupt("verified_domains.method", &row.method))?,
             verified_at: Timestamp::from_naive(row.verified_at),
+            token: row.token,
         })
     }
 }
@@ -85,6 +87,7 @@ impl DomainStore for Tx {
             rows::method.eq(domain.method.as_str()),
             rows::verified_at.eq(domain.verified_at.naive()),
             rows::due_at.eq(due_at),
+            rows::token.eq(domain.token.as_deref()),
         );
         let insert = Prepared(diesel::insert_into(rows::table).values(row).on_conflict_do_nothing());
         let inserted = change!(self, c => insert.execute(c).await)? == 1;
@@ -102,6 +105,7 @@ impl DomainStore for Tx {
         let set = (
             rows::due_at.eq(next.next_at.naive()),
             rows::missing_since.eq(next.missing_since.map(Timestamp::naive)),
+            rows::token.eq(next.token.as_deref()),
         );
         let update = Prepared(diesel::update(ours).set(set));
         Ok(change_unaudited!(self, Unaudited::LookedAfter, c => update.execute(c).await)? == 1)

@@ -48,8 +48,13 @@ impl Tx {
             .filter(rows::tenant_id.eq(self.tenant.as_str()))
             .filter(rows::due_at.is_not_null())
             .filter(rows::due_at.le(now.naive()));
-        let take = diesel::update(due).set(rows::due_at.eq(until.naive())).returning(rows::missing_since);
-        let missing: Option<Option<NaiveDateTime>> = change_unaudited!(self, Unaudited::LookedAfter, c => Prepared(take).get_result(c).await.optional())?;
-        Ok(missing.map(|at| DomainRecheck { missing_since: at.map(Timestamp::from_naive), next_at: until }))
+        let state = (rows::token, rows::missing_since);
+        let take = diesel::update(due).set(rows::due_at.eq(until.naive())).returning(state);
+        let taken: Option<(Option<String>, Option<NaiveDateTime>)> = change_unaudited!(self, Unaudited::LookedAfter, c => Prepared(take).get_result(c).await.optional())?;
+        Ok(taken.map(|(token, missing)| DomainRecheck {
+            token,
+            missing_since: missing.map(Timestamp::from_naive),
+            next_at: until,
+        }))
     }
 }

@@ -27,6 +27,7 @@ diesel::table! {
         verified_at -> Timestamp,
         due_at -> Nullable<Timestamp>,
         missing_since -> Nullable<Timestamp>,
+        token -> Nullable<Text>,
     }
 }
 

@@ -66,7 +66,8 @@ fn shown_domain(
     domain: &EmailDomain,
     domain_use: &DomainUse,
 ) -> Result<DomainView, Problem> {
-    let token = site.pipeline.keys.domain_token(tenant, domain);
+    let found = domain_use.verified.as_ref().and_then(|verified| verified.token.clone());
+    let token = found.or_else(|| site.pipeline.keys.domain_token(tenant, domain));
     let token = token
         .ok_or_else(|| Problem::unexpected("there is no key to sign verified domains; set master_key"))?;
     Ok(DomainView {
@@ -129,16 +130,18 @@ pub(crate) async fn verify_domain(
     let domain = domain_of(&domain)?;
     let uses = call.read(async |_: &Ctx, tx: &mut Tx| domain_uses(tx).await).await?;
     let was_verified = uses.get(&domain).ok_or_else(Problem::not_found)?.verified.is_some();
-    if !was_verified {
+    let token = if was_verified {
+        None
+    } else {
         call.attempt(attempts::look_up(call.tenant())).await?;
         let records = call.without_slot(call.site.dns.proofs(&domain)).await?.ok();
         let is_ours = |token: &str| call.site.pipeline.keys.is_domain_token(call.tenant(), &domain, token);
-        domain.require_record(records.as_deref(), is_ours)?;
-    }
+        Some(domain.require_record(records.as_deref(), is_ours)?)
+    };
     let wanted = domain.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let spending = proof.lock_and_consume(ctx, tx).await?;
-        let verified = sso::verify_domain(ctx, tx, &wanted, was_verified).await?;
+        let verified = sso::verify_domain(ctx, tx, &wanted, token).await?;
         Ok::<_, Problem>(verified.with(spending.events()?))
     };
     let domain_use = call.write(work).await?;

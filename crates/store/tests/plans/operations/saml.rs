@@ -36,8 +36,12 @@ pub(super) async fn run(ctx: &Ctx, tx: &mut Tx) -> StoreResult<()> {
         let is_new = tx.remember_assertion(id, &[3; 32], later).await?;
         assert_eq!(is_new, claimed != ClaimedRequest::Before);
     }
-    let domain =
-        VerifiedDomain { domain: domains[0].clone(), method: saml_sp::Method::Dns, verified_at: ctx.now };
+    let domain = VerifiedDomain {
+        domain: domains[0].clone(),
+        method: saml_sp::Method::Dns,
+        verified_at: ctx.now,
+        token: None,
+    };
     assert!(tx.insert_verified_domain(&domain).await?);
     assert_eq!(tx.verified_domains().await?, std::slice::from_ref(&domain));
     assert_eq!(tx.domain_owner(&domain.domain).await?.as_ref(), Some(&ctx.tenant));

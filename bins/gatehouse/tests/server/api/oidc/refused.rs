@@ -245,6 +245,7 @@ fn policies_and_domains_of_other_tenants_apply() {
                 domain: "corp.example".parse().unwrap(),
                 method: saml_sp::Method::Operator,
                 verified_at: ctx.now,
+                token: None,
             };
             saml_sp::DomainStore::insert_verified_domain(tx, &domain).await
         });

@@ -241,8 +241,12 @@ fn connections_of_both_protocols_are_found_by_address_or_tenant() {
 fn verify_domain(server: &Server, site: &Site, domain: &str) {
     let domain = domain.parse().unwrap();
     server.write(&site.tenant.id, async move |ctx, tx| {
-        let domain =
-            saml_sp::VerifiedDomain { domain, method: saml_sp::Method::Operator, verified_at: ctx.now };
+        let domain = saml_sp::VerifiedDomain {
+            domain,
+            method: saml_sp::Method::Operator,
+            verified_at: ctx.now,
+            token: None,
+        };
         saml_sp::DomainStore::insert_verified_domain(tx, &domain).await
     });
 }

@@ -209,6 +209,7 @@ fn connection_cannot_sign_in_users_of_a_domain_verified_by_another_tenant() {
                 domain: "corp.example".parse().unwrap(),
                 method: saml_sp::Method::Operator,
                 verified_at: ctx.now,
+                token: None,
             };
             saml_sp::DomainStore::insert_verified_domain(tx, &domain).await
         });

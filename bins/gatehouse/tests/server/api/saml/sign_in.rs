@@ -191,6 +191,7 @@ fn providers_are_found_by_address_or_tenant() {
                 domain: "corp.example".parse().unwrap(),
                 method: saml_sp::Method::Operator,
                 verified_at: ctx.now,
+                token: None,
             };
             saml_sp::DomainStore::insert_verified_domain(tx, &domain).await
         });

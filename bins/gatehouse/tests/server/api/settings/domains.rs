@@ -81,6 +81,16 @@ fn domain_is_verified_by_its_record_and_removed() {
         assert_eq!(verify(server, &browser, "corp.example").json(), shown);
         server.entry(&tenant, "ACCOUNT_DOMAIN_VERIFIED");
 
+        // The list shows the record that was found, although the key of today would make another token.
+        server.write(&tenant.id, async |ctx, tx| {
+            let domain = "corp.example".parse().unwrap();
+            let state =
+                saml_sp::DomainRecheck { token: Some("found".into()), missing_since: None, next_at: ctx.now };
+            saml_sp::DomainStore::reschedule_domain(tx, &domain, &state).await
+        });
+        let found = value(&browser.get(DOMAINS).json()["domains"][0]);
+        assert_eq!(found, "gatehouse-domain-verification=found");
+
         let path = format!("{DOMAINS}/corp.example");
         let gone = server.proved(&browser, PURPOSE).delete(&path);
         assert_eq!(gone.json(), json!({ "deleted": true }), "{}", gone.text);

@@ -1,0 +1,1 @@
+ALTER TABLE verified_domains DROP COLUMN token;
