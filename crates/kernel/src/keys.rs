@@ -70,6 +70,17 @@ impl SigningKeys {
 /// The ciphertext contains the id of its key. To rotate, put a new key in front; the older ones still decrypt.
 pub struct SealingKeys(Vec<(String, aead::LessSafeKey)>);
 
+/// What [`SealingKeys::seal_again`] makes of a value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SealedAgain {
+    /// The newest key encrypted it already.
+    Unchanged,
+    /// It, encrypted with the newest key.
+    Changed(Vec<u8>),
+    /// It cannot be decrypted: its key is missing, or it is malformed or belongs to another place.
+    Unreadable,
+}
+
 /// Length of a nonce in bytes.
 const NONCE: usize = aead::NONCE_LEN;
 
@@ -105,11 +116,20 @@ impl SealingKeys {
         Some(sealed)
     }
 
+    /// Encrypts a value with the newest key, unless that key encrypted it. `place` as in [`SealingKeys::seal`].
+    pub fn seal_again(&self, env: &dyn Env, place: &[u8], sealed: &[u8]) -> SealedAgain {
+        let Some(plain) = self.open(place, sealed) else { return SealedAgain::Unreadable };
+        let is_newest = |(id, _): &(String, _)| split(sealed).is_some_and(|(key, _)| key == id.as_bytes());
+        if self.0.first().is_some_and(is_newest) {
+            return SealedAgain::Unchanged;
+        }
+        self.seal(env, place, plain.expose()).map_or(SealedAgain::Unreadable, SealedAgain::Changed)
+    }
+
     /// Returns a sealed value whose key has another id, for an installation that holds the same key under that id.
     /// `id` returns it, or `None` to fail. Also `None` if the value is malformed.
     pub fn rename(sealed: &[u8], id: impl FnOnce(&str) -> Option<String>) -> Option<Vec<u8>> {
-        let (length, rest) = sealed.split_first()?;
-        let (old, rest) = rest.split_at_checked(usize::from(*length))?;
+        let (old, rest) = split(sealed)?;
         let new = id(std::str::from_utf8(old).ok()?)?;
         Some([&[u8::try_from(new.len()).ok()?], new.as_bytes(), rest].concat())
     }
@@ -117,8 +137,7 @@ impl SealingKeys {
     /// Decrypts a value that was encrypted with the same `place`; `None` if `place` differs or the key has been
     /// removed.
     pub fn open(&self, place: &[u8], sealed: &[u8]) -> Option<Secret<Vec<u8>>> {
-        let (length, rest) = sealed.split_first()?;
-        let (id, rest) = rest.split_at_checked(usize::from(*length))?;
+        let (id, rest) = split(sealed)?;
         let (nonce, body) = rest.split_first_chunk::<NONCE>()?;
         let (_, key) = self.0.iter().find(|(known, _)| known.as_bytes() == id)?;
         let mut body = body.to_vec();
@@ -127,6 +146,12 @@ impl SealingKeys {
         body.truncate(length);
         Some(Secret::new(body))
     }
+}
+
+/// Returns the id of a sealed value's key, and the rest.
+fn split(sealed: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (length, rest) = sealed.split_first()?;
+    rest.split_at_checked(usize::from(*length))
 }
 
 #[cfg(test)]
@@ -183,6 +208,14 @@ mod tests {
         assert_eq!(elsewhere.open(b"here", &renamed).unwrap().expose(), b"secret");
         assert_eq!(SealingKeys::rename(&sealed, |_| None), None);
         assert_eq!(SealingKeys::rename(&[9, 1], |_| Some("a".into())), None);
+        assert_eq!(before.seal_again(&env, b"here", &sealed), SealedAgain::Unchanged);
+        let SealedAgain::Changed(again) = after.seal_again(&env, b"here", &sealed) else { unreachable!() };
+        let alone = SealingKeys::derive(&masters(&[("b", 2)]), "test");
+        assert_eq!(alone.open(b"here", &again).unwrap().expose(), b"secret");
+        assert_eq!(after.seal_again(&env, b"here", &again), SealedAgain::Unchanged);
+        for (keys, place) in [(&alone, &b"here"[..]), (&after, b"there")] {
+            assert_eq!(keys.seal_again(&env, place, &sealed), SealedAgain::Unreadable);
+        }
         for at in 0..sealed.len() {
             let mut bent = sealed.clone();
             bent[at] ^= 1;

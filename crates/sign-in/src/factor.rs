@@ -115,7 +115,8 @@ impl<'a> Verifiers<'a> {
         factor: &FactorId,
         secret: &Secret<Vec<u8>>,
     ) -> Result<Vec<u8>, Error> {
-        let sealed = self.totp.seal_totp(&*ctx.env, &totp_place(ctx, factor), secret.expose());
+        let sealed =
+            self.totp.seal_totp(&*ctx.env, &totp_place(&ctx.tenant, factor.as_str()), secret.expose());
         sealed.ok_or_else(|| {
             Error::internal("there is no key to encrypt the secret of an authenticator app; set master_key")
         })
@@ -125,7 +126,7 @@ impl<'a> Verifiers<'a> {
     /// correct.
     pub fn totp_step(&self, ctx: &Ctx, factor: &Factor, code: &str) -> Result<Option<i64>, Error> {
         let FactorData::Totp { sealed, last_step } = &factor.data else { return Ok(None) };
-        let secret = self.totp.open_totp(&totp_place(ctx, &factor.id), sealed);
+        let secret = self.totp.open_totp(&totp_place(&ctx.tenant, factor.id.as_str()), sealed);
         let secret = secret.ok_or_else(|| {
             Error::internal(
                 "no master key decrypts the secret of an authenticator app; \
@@ -137,8 +138,8 @@ impl<'a> Verifiers<'a> {
 }
 
 /// The associated data of an app's secret, which binds the ciphertext to this factor.
-fn totp_place(ctx: &Ctx, factor: &FactorId) -> Vec<u8> {
-    [ctx.tenant.as_str(), factor.as_str()].join("\0").into_bytes()
+pub fn totp_place(tenant: &TenantId, factor: &str) -> Vec<u8> {
+    [tenant.as_str(), factor].join("\0").into_bytes()
 }
 
 /// A user's verified factors and the pending WebAuthn challenge.

@@ -77,7 +77,7 @@ pub use self::{
     device::Device,
     error::{Error, LockoutError, NetworkBlocked},
     events::{account_changes, end_other_sessions, end_session},
-    factor::{FactorAnswer, FactorName, TotpKeys, Verifiers},
+    factor::{FactorAnswer, FactorName, TotpKeys, Verifiers, totp_place},
     federated::{NeighbourCookie, with_neighbour_cookie},
     link::{LinkProof, RedeemableLink, check_password, find_link, parse_link, with_link},
     lockout::{AdministratorStore, Lockout, missing_to_sign_in, require_way_in},

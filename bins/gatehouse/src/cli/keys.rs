@@ -1,5 +1,7 @@
 //! `gatehouse keys`
 
+mod reencrypt;
+
 use std::{collections::BTreeMap, fs, path::Path, sync::Arc, time::Duration};
 
 use audit::log::{CountersignError, SealRules, countersign};
@@ -35,6 +37,9 @@ pub(crate) enum Command {
         #[command(flatten)]
         which: KeySelection,
     },
+    /// Encrypt stored secrets again with the first master key, so that older keys can be retired
+    #[command(after_help = "Example:\n  gatehouse keys reencrypt")]
+    Reencrypt,
     /// Remove the last key of the list; what it signed is no longer valid. Audit logs are signed with a remaining key first
     #[command(after_help = "Example:\n  gatehouse keys retire --only auth-secret")]
     Retire {
@@ -114,6 +119,7 @@ pub(crate) async fn run(command: &Command, config: Option<&Path>, env: Arc<dyn E
             };
             changed(change, which, config, env).await
         }
+        Command::Reencrypt => reencrypt::run(&gathered(config)?.settings()?, env).await,
         Command::Retire { only, print } => {
             let which = KeySelection { only: Some(*only), print: *print };
             changed(KeyChange::Retire, &which, config, env).await

@@ -18,6 +18,7 @@ fn all() -> Catalog {
     let catalog = Catalog::new()
         .with::<tenants::TenantCreated>()
         .with::<tenants::TenantRenamed>()
+        .with::<tenants::SecretsReencrypted>()
         .with::<users::UserInvited>()
         .with::<users::UserCreated>()
         .with::<users::UserUpdated>()

@@ -15,4 +15,11 @@ events! {
         /// The new name.
         name: String = "Acme Ltd".into(),
     }
+    /// The operator encrypted the tenant's stored secrets again, with the newest master key.
+    SecretsReencrypted = "ACCOUNT_SECRETS_REENCRYPTED" (("tenant", "ten_01jz0000000000000000000000"), BY_CLI) {
+        /// Number of secrets: of authenticator apps, SSO connections, log streams and shared signals.
+        count: u64 = 12,
+        /// ID of the master key.
+        key: String = "2".into(),
+    }
 }

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use audit::{EntryKeys, log::CheckpointKeys};
 use data_encoding::{BASE32_NOPAD, BASE64URL_NOPAD};
-use kernel::{Env, Secret, SigningKeys, SystemEnv, TenantId, Timestamp};
+use kernel::{Env, SealedAgain, Secret, SigningKeys, SystemEnv, TenantId, Timestamp};
 use log_streams::{LogStreamId, SealSecret, SecretError};
 use saml_sp::{EmailDomain, KeyError, ProviderId, SealKey};
 use serde_json::{Map, Value};
 use sessions::{Claims, CookieName, NotASession};
-use sign_in::TotpKeys;
+use sign_in::{TotpKeys, totp_place};
+use store::SealedSecret;
 
 use super::{Current, Keys, seal_text};
 
@@ -25,75 +26,108 @@ impl std::ops::Deref for StepUpKeys {
 }
 
 /// The current keys that seal private keys of identity provider connections.
-pub struct ProviderKeys(Arc<Current>);
+pub struct ProviderKeys(Keys);
 
-fn seal_context(provider: &ProviderId) -> Vec<u8> {
-    ["saml key", provider.as_str()].join("\0").into_bytes()
+fn seal_context(provider: &str) -> Vec<u8> {
+    ["saml key", provider].join("\0").into_bytes()
 }
 
 impl SealKey for ProviderKeys {
     fn seal(&self, provider: &ProviderId, private: &Secret<Vec<u8>>) -> Result<String, KeyError> {
-        let sealed = self.0.saml.seal(&SystemEnv::default(), &seal_context(provider), private.expose());
+        let sealed = self.0.current().saml.seal(
+            &SystemEnv::default(),
+            &seal_context(provider.as_str()),
+            private.expose(),
+        );
         Ok(BASE64URL_NOPAD.encode(&sealed.ok_or(KeyError("encrypted: there is no master key"))?))
     }
 
     fn open(&self, provider: &ProviderId, sealed: &str) -> Result<Secret<Vec<u8>>, KeyError> {
         let bytes = BASE64URL_NOPAD.decode(sealed.as_bytes()).ok();
-        let opened = bytes.and_then(|bytes| self.0.saml.open(&seal_context(provider), &bytes));
+        let opened = bytes.and_then(|bytes| {
+            self.0.open_secret(&seal_context(provider.as_str()), &bytes, |current| &current.saml)
+        });
         opened.ok_or(KeyError("decrypted: the master key that encrypted it is missing"))
     }
 }
 
 /// The current keys that seal secrets of log streams.
-pub struct LogStreamKeys(Arc<Current>);
+pub struct LogStreamKeys(Keys);
 
 impl SealSecret for LogStreamKeys {
     fn seal(&self, stream: &LogStreamId, secret: &Secret<String>) -> Result<String, SecretError> {
         let place = stream.as_str().as_bytes();
-        let sealed = self.0.log_streams.seal(&SystemEnv::default(), place, secret.expose().as_bytes());
+        let sealed =
+            self.0.current().log_streams.seal(&SystemEnv::default(), place, secret.expose().as_bytes());
         let sealed = sealed.ok_or(SecretError("encrypted: there is no master key"))?;
         Ok(BASE64URL_NOPAD.encode(&sealed))
     }
 
     fn open(&self, stream: &LogStreamId, sealed: &str) -> Result<Secret<String>, SecretError> {
         let bytes = BASE64URL_NOPAD.decode(sealed.as_bytes()).ok();
-        let opened = bytes.and_then(|bytes| self.0.log_streams.open(stream.as_str().as_bytes(), &bytes));
+        let opened = bytes.and_then(|bytes| {
+            self.0.open_secret(stream.as_str().as_bytes(), &bytes, |current| &current.log_streams)
+        });
         let opened = opened.and_then(|secret| String::from_utf8(secret.expose().clone()).ok());
         opened.map(Secret::new).ok_or(SecretError("decrypted: the master key that encrypted it is missing"))
     }
 }
 
 /// The current keys that seal private keys and headers of shared signals.
-pub struct SignalKeys(Arc<Current>);
+pub struct SignalKeys(Keys);
 
 impl signals::SealSecret for SignalKeys {
     fn seal(&self, place: &str, secret: &Secret<Vec<u8>>) -> Result<String, signals::KeyError> {
-        let sealed = self.0.signals.seal(&SystemEnv::default(), place.as_bytes(), secret.expose());
+        let sealed = self.0.current().signals.seal(&SystemEnv::default(), place.as_bytes(), secret.expose());
         let sealed = sealed.ok_or(signals::KeyError("encrypted: there is no master key"))?;
         Ok(BASE64URL_NOPAD.encode(&sealed))
     }
 
     fn open(&self, place: &str, sealed: &str) -> Result<Secret<Vec<u8>>, signals::KeyError> {
         let bytes = BASE64URL_NOPAD.decode(sealed.as_bytes()).ok();
-        let opened = bytes.and_then(|bytes| self.0.signals.open(place.as_bytes(), &bytes));
+        let opened =
+            bytes.and_then(|bytes| self.0.open_secret(place.as_bytes(), &bytes, |current| &current.signals));
         opened.ok_or(signals::KeyError("decrypted: the master key that encrypted it is missing"))
     }
 }
 
 impl Keys {
+    /// Returns the ID of the newest master key; `None` without any key.
+    pub fn newest(&self) -> Option<String> {
+        self.current().ids.first().cloned()
+    }
+
+    /// Encrypts a stored secret of a tenant with the newest key. `id` is that of its row.
+    pub fn seal_again(
+        &self,
+        tenant: &TenantId,
+        secret: SealedSecret,
+        id: &str,
+        sealed: &[u8],
+    ) -> SealedAgain {
+        let (current, env) = (self.current(), SystemEnv::default());
+        let (keys, place) = match secret {
+            SealedSecret::AuthenticatorApp => (&current.totp, totp_place(tenant, id)),
+            SealedSecret::Connection => (&current.saml, seal_context(id)),
+            SealedSecret::LogStream => (&current.log_streams, id.as_bytes().to_vec()),
+            SealedSecret::Signal => (&current.signals, id.as_bytes().to_vec()),
+        };
+        keys.seal_again(&env, &place, sealed)
+    }
+
     /// Returns the keys that seal private keys and headers of shared signals.
     pub fn signals(&self) -> SignalKeys {
-        SignalKeys(self.current())
+        SignalKeys(self.clone())
     }
 
     /// Returns the keys that seal secrets of log streams.
     pub fn log_streams(&self) -> LogStreamKeys {
-        LogStreamKeys(self.current())
+        LogStreamKeys(self.clone())
     }
 
     /// Returns the keys that seal private keys of identity provider connections.
     pub fn saml(&self) -> ProviderKeys {
-        ProviderKeys(self.current())
+        ProviderKeys(self.clone())
     }
 
     /// Returns the DNS token that verifies a domain for a tenant.
@@ -220,7 +254,7 @@ impl TotpKeys for Keys {
     }
 
     fn open_totp(&self, place: &[u8], sealed: &[u8]) -> Option<Secret<Vec<u8>>> {
-        self.current().totp.open(place, sealed)
+        self.open_secret(place, sealed, |current| &current.totp)
     }
 }
 

@@ -9,20 +9,21 @@ use std::{
 
 use audit::{EntryKeys, log::CheckpointKeys};
 use data_encoding::BASE64URL_NOPAD;
-use kernel::{MasterKeys, SealingKeys, SigningKeys, TenantId};
+use kernel::{MasterKeys, SealingKeys, Secret, SigningKeys, TenantId};
 use ring::digest::{Context, SHA256};
 use sessions::{CookieKeys, CookieSecret};
 use sign_in::SetupKeys;
 
 pub use areas::{LogStreamKeys, ProviderKeys, SignalKeys, StepUpKeys};
 
-/// The keys for signing, sealing and verifying.
+/// The keys for signing, sealing and verifying. Clones share them.
+#[derive(Clone)]
 pub struct Keys {
-    current: RwLock<Arc<Current>>,
+    current: Arc<RwLock<Arc<Current>>>,
     /// The keys for the MACs of audit entries, shared with the store.
     entries: EntryKeys,
     /// `None` if the keys cannot change in this process.
-    watched: Option<Mutex<WatchedKeys>>,
+    watched: Option<Arc<Mutex<WatchedKeys>>>,
 }
 
 struct Current {
@@ -75,22 +76,27 @@ impl Keys {
         let current = Current::derive(masters, auth);
         let entries = EntryKeys::none();
         entries.adopt(&current.entries);
-        Self { current: RwLock::new(Arc::new(current)), entries, watched: None }
+        Self { current: Arc::new(RwLock::new(Arc::new(current))), entries, watched: None }
     }
 
     /// Creates keys that are updated from a source.
     pub fn watched(keys: &NewKeys, source: Box<dyn KeySource>) -> Self {
         let watched = WatchedKeys { source, checked_at: None, problem: None };
-        Self { watched: Some(Mutex::new(watched)), ..Self::fixed(&keys.masters, &keys.auth) }
+        Self { watched: Some(Arc::new(Mutex::new(watched))), ..Self::fixed(&keys.masters, &keys.auth) }
     }
 
     /// Checks the source for changes, at most once per [`EVERY`]. Unusable keys are logged and retried, and the
     /// current keys stay in use.
     pub(crate) fn refresh(&self) {
+        self.refresh_after(EVERY);
+    }
+
+    /// As [`Self::refresh`], at most once per `pause`.
+    fn refresh_after(&self, pause: Duration) {
         let Some(watched) = &self.watched else { return };
         // Concurrent callers wait for the result.
         let mut watched = watched.lock().unwrap_or_else(PoisonError::into_inner);
-        if watched.checked_at.is_some_and(|at| at.elapsed() < EVERY) {
+        if watched.checked_at.is_some_and(|at| at.elapsed() < pause) {
             return;
         }
         watched.checked_at = Some(Instant::now());
@@ -154,6 +160,24 @@ impl Keys {
             self.refresh();
         }
         keys(&self.current()).verify(key, &text, &tag).then_some(text)
+    }
+}
+
+impl Keys {
+    /// Decrypts with any known key.
+    fn open_secret(
+        &self,
+        place: &[u8],
+        sealed: &[u8],
+        keys: impl Fn(&Current) -> &SealingKeys,
+    ) -> Option<Secret<Vec<u8>>> {
+        let opened = keys(&self.current()).open(place, sealed);
+        if opened.is_some() {
+            return opened;
+        }
+        // Another instance, or a command, may have used a new key slightly earlier. Clients cannot cause this.
+        self.refresh_after(Duration::ZERO);
+        keys(&self.current()).open(place, sealed)
     }
 }
 

@@ -56,7 +56,7 @@ impl Kind {
     }
 
     /// Returns the expression that turns a column into a text.
-    fn to_text(self, dialect: Dialect, column: &str) -> String {
+    pub(crate) fn to_text(self, dialect: Dialect, column: &str) -> String {
         match (self, dialect) {
             (Self::Text, _) | (Self::Json | Self::Time, Dialect::Sqlite) => column.to_owned(),
             (Self::Json, Dialect::Postgres) => format!("{column}::text"),

@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use data_encoding::{BASE64URL_NOPAD, HEXLOWER};
+use data_encoding::HEXLOWER;
 use kernel::SealingKeys;
 use ring::digest::{SHA256, digest};
-use serde_json::Value;
 
 use super::{TransferError, file::Header};
-use crate::rows::tables::{Row, Table};
+use crate::rows::{
+    sealed::{Malformed, SEALED_COLUMNS, replace_members},
+    tables::{Row, Table},
+};
 
 /// Replaces the ids of keys at the source by those here.
 pub(super) struct KeyIds {
@@ -19,15 +21,18 @@ pub(super) struct KeyIds {
     pub(super) retired: BTreeMap<String, String>,
 }
 
-/// Replaces the ids in a value.
-type Replace = fn(&mut KeyIds, &str) -> Result<String, Problem>;
-
 /// Why an id cannot be replaced.
 enum Problem {
     /// The value has another form than this version writes.
     Malformed,
     /// The source has the key, but this installation does not.
     Missing(String),
+}
+
+impl From<Malformed> for Problem {
+    fn from(_: Malformed) -> Self {
+        Self::Malformed
+    }
 }
 
 impl KeyIds {
@@ -43,22 +48,26 @@ impl KeyIds {
             hints.for_each(|(_, hint)| *hint = None);
             return Ok(());
         }
-        let (column, replace): (_, Replace) = match table.name.as_str() {
-            "audit_entries" => ("mac_key", Self::here),
-            "factors" => ("sealed", Self::sealed_hex),
-            "log_streams" | "signal_keys" | "signal_streams" => ("sealed", Self::sealed_base64url),
-            "oidc_providers" | "saml_providers" => ("document", Self::sealed_in_document),
-            "webhook_subscriptions" => ("secrets", Self::webhook_secrets),
-            _ => return Ok(()),
-        };
-        for (known, value) in table.columns.iter().zip(row) {
-            if let (true, Some(text)) = (known.name == column, value) {
-                *text = replace(self, text).map_err(|problem| match problem {
+        for (column, value) in table.columns.iter().zip(row) {
+            if let Some(text) = value {
+                self.replace_in(&table.name, &column.name, text).map_err(|problem| match problem {
                     Problem::Malformed => TransferError::Schema(table.name.clone()),
                     Problem::Missing(key) => TransferError::MissingKey { table: table.name.clone(), key },
                 })?;
             }
         }
+        Ok(())
+    }
+
+    /// Replaces the ids in the value of a column.
+    fn replace_in(&mut self, table: &str, column: &str, text: &mut String) -> Result<(), Problem> {
+        let sealed = SEALED_COLUMNS.iter().find(|sealed| (sealed.table, sealed.name) == (table, column));
+        *text = match (table, column, sealed) {
+            (_, _, Some(sealed)) => sealed.replace(text, &mut |bytes| self.sealed(bytes))?,
+            ("audit_entries", "mac_key", _) => self.here(text)?,
+            ("webhook_subscriptions", "secrets", _) => replace_members(text, "key", &mut |id| self.here(id))?,
+            _ => return Ok(()),
+        };
         Ok(())
     }
 
@@ -88,53 +97,5 @@ impl KeyIds {
             }
         });
         renamed.ok_or_else(|| missing.unwrap_or(Problem::Malformed))
-    }
-
-    fn sealed_hex(&mut self, hex: &str) -> Result<String, Problem> {
-        let bytes = HEXLOWER.decode(hex.as_bytes()).map_err(|_| Problem::Malformed)?;
-        Ok(HEXLOWER.encode(&self.sealed(&bytes)?))
-    }
-
-    fn sealed_base64url(&mut self, text: &str) -> Result<String, Problem> {
-        let bytes = BASE64URL_NOPAD.decode(text.as_bytes()).map_err(|_| Problem::Malformed)?;
-        Ok(BASE64URL_NOPAD.encode(&self.sealed(&bytes)?))
-    }
-
-    /// Private keys of an SSO connection are members named `sealed`.
-    fn sealed_in_document(&mut self, text: &str) -> Result<String, Problem> {
-        with_members(text, "sealed", &mut |value| self.sealed_base64url(value))
-    }
-
-    fn webhook_secrets(&mut self, text: &str) -> Result<String, Problem> {
-        with_members(text, "key", &mut |id| self.here(id))
-    }
-}
-
-/// Replaces the texts of all members with a name in a JSON document.
-fn with_members(
-    text: &str,
-    name: &str,
-    replace: &mut dyn FnMut(&str) -> Result<String, Problem>,
-) -> Result<String, Problem> {
-    let mut document = serde_json::from_str(text).map_err(|_| Problem::Malformed)?;
-    walk(&mut document, name, replace)?;
-    Ok(document.to_string())
-}
-
-fn walk(
-    value: &mut Value,
-    name: &str,
-    replace: &mut dyn FnMut(&str) -> Result<String, Problem>,
-) -> Result<(), Problem> {
-    match value {
-        Value::Array(items) => items.iter_mut().try_for_each(|item| walk(item, name, replace)),
-        Value::Object(members) => members.iter_mut().try_for_each(|(key, member)| match member {
-            Value::String(text) if key == name => {
-                *text = replace(text)?;
-                Ok(())
-            }
-            member => walk(member, name, replace),
-        }),
-        _ => Ok(()),
     }
 }

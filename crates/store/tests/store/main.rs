@@ -16,6 +16,7 @@ mod people;
 mod provider_sessions;
 mod saml;
 mod scim_refusals;
+mod seal_again;
 mod sequences;
 mod signals;
 mod statistics;
