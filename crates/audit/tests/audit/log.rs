@@ -339,11 +339,16 @@ async fn entries_without_macs_are_accepted_only_until_macs_start() {
     world.append(2).await;
     assert_eq!(world.seal().await, 2);
     assert_eq!((world.verify().await.count, world.verify().await.macs), (0, 2));
-    let ids: Vec<String> = world.audit_log.tamper().keys().cloned().collect();
-    world.audit_log.tamper().get_mut(&ids[4]).unwrap().mac = None;
-    let problem = MacProblem::Missing;
-    let finding = Finding::Unauthenticated { sequence: Some(4), id: ids[4].clone(), problem };
-    assert_eq!(world.verify().await.findings, [finding]);
+    let original = world.audit_log.tamper().clone();
+    let ids: Vec<String> = original.keys().cloned().collect();
+    for sequence in [3, 4] {
+        let id = &ids[sequence];
+        world.audit_log.tamper().get_mut(id).unwrap().mac = None;
+        let (sequence, problem) = (Some(sequence as u64), MacProblem::Missing);
+        let finding = Finding::Unauthenticated { sequence, id: id.clone(), problem };
+        assert_eq!(world.verify().await.findings, [finding]);
+        *world.audit_log.tamper() = original.clone();
+    }
 }
 
 #[tokio::test]

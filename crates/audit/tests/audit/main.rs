@@ -7,6 +7,7 @@ mod log;
 mod memory;
 mod ocsf;
 mod query;
+mod removed;
 mod retention;
 mod rfc6962;
 mod sealer;

@@ -12,17 +12,18 @@ use kernel::{StoreError, StoreResult};
 use crate::support::World;
 
 /// Returns whether a read of a table is refused, for positions from the first number to before the second.
-type IsUnreadable = fn(&str, u64, u64) -> bool;
+pub(crate) type IsUnreadable = fn(&str, u64, u64) -> bool;
 
 /// What was done to a database.
 #[derive(Clone, Copy)]
-struct Damage {
-    log: fn(&mut Frontier),
-    rows: fn(&mut Vec<SealedRow>),
+pub(crate) struct Damage {
+    pub(crate) log: fn(&mut Frontier),
+    pub(crate) rows: fn(&mut Vec<SealedRow>),
     /// Changes hashes of this level.
-    hashes: fn(u8, &mut Vec<(u64, Hash)>),
-    checkpoints: fn(&mut Vec<(u64, String)>),
-    unreadable: IsUnreadable,
+    pub(crate) hashes: fn(u8, &mut Vec<(u64, Hash)>),
+    pub(crate) removals: fn(&mut Vec<u64>),
+    pub(crate) checkpoints: fn(&mut Vec<(u64, String)>),
+    pub(crate) unreadable: IsUnreadable,
 }
 
 impl Default for Damage {
@@ -31,6 +32,7 @@ impl Default for Damage {
             log: |_| {},
             rows: |_| {},
             hashes: |_, _| {},
+            removals: |_| {},
             checkpoints: |_| {},
             unreadable: |_, _, _| false,
         }
@@ -86,7 +88,9 @@ impl VerifyStore for Damaged<'_> {
     }
     async fn removals(&mut self) -> StoreResult<Vec<u64>> {
         self.readable("removals", 0, 0)?;
-        self.log.removals().await
+        let mut removals = self.log.removals().await?;
+        (self.damage.removals)(&mut removals);
+        Ok(removals)
     }
     async fn statements(&mut self, kind: &str) -> StoreResult<Vec<(u64, String)>> {
         self.readable(kind, 0, 0)?;
@@ -106,7 +110,9 @@ impl VerifyStore for Damaged<'_> {
     }
     async fn next_place(&mut self, from: u64, to: u64) -> StoreResult<Option<u64>> {
         self.readable("next_place", from, to)?;
-        self.log.next_place(from, to).await
+        let mut rows = self.log.sealed(from, to).await?;
+        (self.damage.rows)(&mut rows);
+        Ok(rows.first().map(|row| row.sequence))
     }
     async fn unaccounted(&mut self, limit: usize) -> StoreResult<Vec<String>> {
         self.readable("unaccounted", 0, 0)?;
@@ -115,7 +121,7 @@ impl VerifyStore for Damaged<'_> {
 }
 
 /// A log of 700 entries with checkpoints of 40 and of all, and three unsealed entries.
-struct Log(World);
+pub(crate) struct Log(pub(crate) World);
 
 impl Log {
     async fn new() -> Self {
@@ -129,7 +135,7 @@ impl Log {
     }
 
     /// Verifies the log also against its newest checkpoint, as somebody else may have kept it.
-    async fn verify(&mut self, damage: Damage) -> StoreResult<Verified> {
+    pub(crate) async fn verify(&mut self, damage: Damage) -> StoreResult<Verified> {
         let tenant = self.0.ctx.tenant.to_string();
         let checkpoints = self.0.checkpoint_keys();
         let keys = VerifyKeys { checkpoints: &checkpoints, entries: Some(&self.0.entries), retired: &[] };
@@ -257,6 +263,18 @@ async fn missing_and_forged_checkpoints_are_found() {
         all.iter_mut().filter(|(size, _)| *size == 40).for_each(|(size, _)| *size = 41);
     });
     log.assert_findings("one of another size", moved, &unsigned(41), (700, 2)).await;
+    let moved = checkpoints(|all| {
+        all.iter_mut().filter(|(size, _)| *size == 700).for_each(|(size, _)| *size = 701);
+    });
+    let both = [701, 700].map(|size| Finding::Unsigned { size });
+    log.assert_findings("the newest of another size", moved, &both, (700, 2)).await;
+    let later = checkpoints(|all| {
+        if let Some((_, newest)) = all.iter().find(|(size, _)| *size == 700) {
+            let forged = newest.replacen("\n700\n", "\n800\n", 1);
+            all.push((800, forged));
+        }
+    });
+    log.assert_findings("an unsigned one of later", later, &unsigned(800), (700, 3)).await;
 }
 
 #[tokio::test]

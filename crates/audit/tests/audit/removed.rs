@@ -1,0 +1,61 @@
+//! What a verification finds where entries are gone: removed by a version that did not sign removals, or deleted.
+
+use audit::{AuditStore, Entry, Event, events::audit_log::AuditEntriesDropped, log::Finding};
+
+use crate::{
+    support::World,
+    tampering::{Damage, Log},
+};
+
+/// Appends entries without MACs to a log, as early versions wrote them. The last one says that those before
+/// `before` were removed.
+async fn early_log(before: u64) -> Log {
+    let mut world = World::new();
+    world.append(300).await;
+    let data = AuditEntriesDropped { from_sequence: 0, before_sequence: before };
+    world.advance(1);
+    let entry = Entry::new(&world.ctx, Event::new("ten_1", &data));
+    world.audit_log.append(&[entry]).await.unwrap();
+    world.audit_log.tamper().values_mut().for_each(|entry| entry.mac = None);
+    assert_eq!(world.seal_with(true).await.count, 301);
+    Log(world)
+}
+
+const REMOVED: fn() -> Damage = || Damage {
+    rows: |rows| rows.retain(|row| row.sequence >= 256),
+    removals: |removals| removals.push(256),
+    ..Damage::default()
+};
+
+#[tokio::test]
+async fn unsigned_removal_needs_an_entry_that_announces_it() {
+    let found = early_log(256).await.verify(REMOVED()).await.unwrap();
+    assert_eq!((found.findings, found.entries), (vec![], 45));
+    let missing = Finding::Missing { from: 255, to: 256 };
+    assert_eq!(early_log(255).await.verify(REMOVED()).await.unwrap().findings, [missing]);
+    // An entry that was changed announces nothing.
+    let mut log = early_log(0).await;
+    let (id, entry) = log.0.audit_log.tamper().iter_mut().next_back().unwrap();
+    let id = id.clone();
+    entry.metadata = entry.metadata.replace("\"beforeSequence\":0", "\"beforeSequence\":256");
+    let expected = [Finding::Missing { from: 0, to: 256 }, Finding::Changed { sequence: 300, id }];
+    let mut found = log.verify(REMOVED()).await.unwrap().findings;
+    found.sort_by_key(|finding| matches!(finding, Finding::Changed { .. }));
+    assert_eq!(found, expected);
+}
+
+#[tokio::test]
+async fn gap_of_many_groups_ends_at_the_group_of_the_next_entry() {
+    let mut world = World::new();
+    world.append(5_000).await;
+    while world.seal().await > 0 {}
+    let gone = Damage {
+        rows: |rows| rows.retain(|row| row.sequence >= 4_700),
+        hashes: |level, hashes| hashes.retain(|(group, _)| level != 1 || *group > 18),
+        ..Damage::default()
+    };
+    let found = Log(world).verify(gone).await.unwrap();
+    let missing = |from, to| Finding::Missing { from, to };
+    let expected = [missing(0, 4_608), missing(4_608, 4_700), Finding::NotCompared { size: 5_000 }];
+    assert_eq!((found.findings, found.entries), (expected.to_vec(), 300));
+}
