@@ -70,14 +70,14 @@ impl SigningKeys {
 /// The ciphertext contains the id of its key. To rotate, put a new key in front; the older ones still decrypt.
 pub struct SealingKeys(Vec<(String, aead::LessSafeKey)>);
 
-/// What [`SealingKeys::seal_again`] makes of a value.
+/// The result of [`SealingKeys::reencrypt`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum SealedAgain {
-    /// The newest key encrypted it already.
+pub enum Reencrypted {
+    /// The newest key encrypted the value already.
     Unchanged,
-    /// It, encrypted with the newest key.
+    /// The value, encrypted with the newest key.
     Changed(Vec<u8>),
-    /// It cannot be decrypted: its key is missing, or it is malformed or belongs to another place.
+    /// The value cannot be decrypted: its key is missing, or it is malformed or belongs to another place.
     Unreadable,
 }
 
@@ -117,13 +117,18 @@ impl SealingKeys {
     }
 
     /// Encrypts a value with the newest key, unless that key encrypted it. `place` as in [`SealingKeys::seal`].
-    pub fn seal_again(&self, env: &dyn Env, place: &[u8], sealed: &[u8]) -> SealedAgain {
-        let Some(plain) = self.open(place, sealed) else { return SealedAgain::Unreadable };
+    pub fn reencrypt(&self, env: &dyn Env, place: &[u8], sealed: &[u8]) -> Reencrypted {
+        let Some(plain) = self.open(place, sealed) else { return Reencrypted::Unreadable };
         let is_newest = |(id, _): &(String, _)| split(sealed).is_some_and(|(key, _)| key == id.as_bytes());
         if self.0.first().is_some_and(is_newest) {
-            return SealedAgain::Unchanged;
+            return Reencrypted::Unchanged;
         }
-        self.seal(env, place, plain.expose()).map_or(SealedAgain::Unreadable, SealedAgain::Changed)
+        self.seal(env, place, plain.expose()).map_or(Reencrypted::Unreadable, Reencrypted::Changed)
+    }
+
+    /// Returns whether the key that encrypted a value is known.
+    pub fn knows_key_of(&self, sealed: &[u8]) -> bool {
+        split(sealed).is_some_and(|(key, _)| self.0.iter().any(|(id, _)| id.as_bytes() == key))
     }
 
     /// Returns a sealed value whose key has another id, for an installation that holds the same key under that id.
@@ -208,13 +213,16 @@ mod tests {
         assert_eq!(elsewhere.open(b"here", &renamed).unwrap().expose(), b"secret");
         assert_eq!(SealingKeys::rename(&sealed, |_| None), None);
         assert_eq!(SealingKeys::rename(&[9, 1], |_| Some("a".into())), None);
-        assert_eq!(before.seal_again(&env, b"here", &sealed), SealedAgain::Unchanged);
-        let SealedAgain::Changed(again) = after.seal_again(&env, b"here", &sealed) else { unreachable!() };
         let alone = SealingKeys::derive(&masters(&[("b", 2)]), "test");
+        assert!(
+            before.knows_key_of(&sealed) && !alone.knows_key_of(&sealed) && !before.knows_key_of(&[9, 1])
+        );
+        assert_eq!(before.reencrypt(&env, b"here", &sealed), Reencrypted::Unchanged);
+        let Reencrypted::Changed(again) = after.reencrypt(&env, b"here", &sealed) else { unreachable!() };
         assert_eq!(alone.open(b"here", &again).unwrap().expose(), b"secret");
-        assert_eq!(after.seal_again(&env, b"here", &again), SealedAgain::Unchanged);
+        assert_eq!(after.reencrypt(&env, b"here", &again), Reencrypted::Unchanged);
         for (keys, place) in [(&alone, &b"here"[..]), (&after, b"there")] {
-            assert_eq!(keys.seal_again(&env, place, &sealed), SealedAgain::Unreadable);
+            assert_eq!(keys.reencrypt(&env, place, &sealed), Reencrypted::Unreadable);
         }
         for at in 0..sealed.len() {
             let mut bent = sealed.clone();

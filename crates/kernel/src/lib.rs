@@ -37,7 +37,7 @@ pub use env::{Env, SystemEnv};
 pub use error::{StoreError, StoreResult, UniqueKey};
 pub use id::{Group, GroupId, Id, Kind, ParseIdError, Tenant, TenantId, User, UserId};
 pub use json::not_null;
-pub use keys::{SealedAgain, SealingKeys, Signature, SigningKeys};
+pub use keys::{Reencrypted, SealingKeys, Signature, SigningKeys};
 pub use master::{InvalidMasterKey, MasterKeys, ParseMasterKeysError};
 #[cfg(feature = "testing")]
 pub use random::Random;

@@ -52,6 +52,10 @@ pub(crate) fn sqlite_is_behind(conn: &mut SqliteConnection) -> StoreResult<bool>
 const FORGET_OTHER_ROLES: &str =
     "UPDATE users SET other_role = NULL WHERE role = 'ADMIN' AND other_role IS NOT NULL";
 
+/// Servers that do not know the token of a verified domain recheck domains without storing it.
+const RECHECK_DOMAINS: &str = "UPDATE verified_domains SET due_at = verified_at \
+    WHERE due_at IS NOT NULL AND missing_since IS NULL AND token IS NULL";
+
 /// Applies pending migrations and returns their names. On a distributed database it also distributes new tables.
 pub(crate) async fn postgres(mut conn: AsyncPgConnection) -> StoreResult<Vec<String>> {
     // Migrations may take long. The advisory lock is held until the connection closes: a second server waits and then
@@ -72,6 +76,7 @@ pub(crate) async fn postgres(mut conn: AsyncPgConnection) -> StoreResult<Vec<Str
         execute(&mut conn, distribution::RESTORE_SLUGS).await?;
     }
     execute(&mut conn, FORGET_OTHER_ROLES).await?;
+    execute(&mut conn, RECHECK_DOMAINS).await?;
     refold::postgres::refold(&mut conn).await?;
     Ok(applied)
 }

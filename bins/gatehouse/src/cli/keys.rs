@@ -10,7 +10,7 @@ use gate::{
     file_draft::{DraftError, FileDraft},
     key_ring::{KeyChange, KeyKind, KeyRing},
 };
-use kernel::{Ctx, Env};
+use kernel::{Ctx, Env, MasterKeys};
 use serde_json::{Map, Value, json};
 use store::{Across, Tx};
 
@@ -37,15 +37,18 @@ pub(crate) enum Command {
         #[command(flatten)]
         which: KeySelection,
     },
-    /// Encrypt stored secrets again with the first master key, so that older keys can be retired
+    /// Encrypt stored secrets with the first master key, so that the others can be retired
     #[command(after_help = "Example:\n  gatehouse keys reencrypt")]
     Reencrypt,
     /// Remove the last key of the list; what it signed is no longer valid. Audit logs are signed with a remaining key first
     #[command(after_help = "Example:\n  gatehouse keys retire --only auth-secret")]
     Retire {
-        /// Key to retire. Retiring master_key too early stops webhooks
+        /// Key to retire. A master key that stored secrets, webhooks or domains need is refused
         #[arg(long, value_enum)]
         only: Setting,
+        /// Retire a master key without checking whether something needs it
+        #[arg(long)]
+        force: bool,
         /// Print the new value, including secrets, instead of writing it to its file
         #[arg(long)]
         print: bool,
@@ -117,23 +120,33 @@ pub(crate) async fn run(command: &Command, config: Option<&Path>, env: Arc<dyn E
                 (_, true) => KeyChange::Promote,
                 _ => KeyChange::Rotate,
             };
-            changed(change, which, config, env).await
+            changed((change, false), which, config, env).await
         }
         Command::Reencrypt => reencrypt::run(&gathered(config)?.settings()?, env).await,
-        Command::Retire { only, print } => {
+        Command::Retire { only, force, print } => {
             let which = KeySelection { only: Some(*only), print: *print };
-            changed(KeyChange::Retire, &which, config, env).await
+            changed((KeyChange::Retire, *force), &which, config, env).await
         }
     }
 }
 
-/// Signs all audit logs with a master key that remains, so that they verify without the oldest one.
-async fn hand_over(settings: &Settings, remaining: &KeyRing, env: Arc<dyn Env>) -> Result<()> {
-    let (all, remaining) =
-        (SealRules::derive(&settings.master_keys()), SealRules::derive(&remaining.text().parse()?));
+/// Signs all audit logs with a master key that remains, so that they verify without the oldest one. Unless it is forced, it
+/// first requires that nothing else needs that key.
+async fn hand_over(
+    settings: &Settings,
+    remaining: &KeyRing,
+    is_forced: bool,
+    env: Arc<dyn Env>,
+) -> Result<()> {
+    let (all, remaining): (_, MasterKeys) = (settings.master_keys(), remaining.text().parse()?);
     let office = Operator::open_with(settings, env).await?;
     let tenants =
         office.store.across(async |across: &mut Across| across.some_tenants(i64::MAX).await).await?;
+    if !is_forced {
+        let unneeded = reencrypt::require_unneeded(&office, &tenants, &all, &remaining).await;
+        unneeded.map_err(|error| format!("master_key: {error}. --force retires it without this check"))?;
+    }
+    let (all, remaining) = (SealRules::derive(&all), SealRules::derive(&remaining));
     for tenant in tenants {
         let sign = async || {
             let (all, remaining) = (all.clone(), remaining.clone());
@@ -181,9 +194,10 @@ fn setting_keys(raw: &Raw, only: Option<Setting>) -> Result<Vec<SettingKeys>> {
     Ok(all)
 }
 
-/// Reads the keys and changes them. A remaining key signs the audit logs before a master key is retired.
+/// Reads the keys and changes them. A remaining key signs the audit logs before a master key is retired. If that is forced,
+/// nothing checks whether the key is needed.
 async fn change_all(
-    change: KeyChange,
+    (change, is_forced): (KeyChange, bool),
     only: Option<Setting>,
     config: Option<&Path>,
     env: &Arc<dyn Env>,
@@ -194,14 +208,14 @@ async fn change_all(
     for keys in &mut all {
         keys.ring.change(change, &**env).map_err(|error| format!("{}: {error}", keys.setting.name()))?;
         if retires && keys.setting == Setting::MasterKey {
-            hand_over(&settings, &keys.ring, Arc::clone(env)).await?;
+            hand_over(&settings, &keys.ring, is_forced, Arc::clone(env)).await?;
         }
     }
     Ok(all)
 }
 
 async fn changed(
-    change: KeyChange,
+    change: (KeyChange, bool),
     which: &KeySelection,
     config: Option<&Path>,
     env: Arc<dyn Env>,

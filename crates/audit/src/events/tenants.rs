@@ -15,7 +15,7 @@ events! {
         /// The new name.
         name: String = "Acme Ltd".into(),
     }
-    /// The operator encrypted the tenant's stored secrets again, with the newest master key.
+    /// The operator encrypted stored secrets of the tenant with the current master key.
     SecretsReencrypted = "ACCOUNT_SECRETS_REENCRYPTED" (("tenant", "ten_01jz0000000000000000000000"), BY_CLI) {
         /// Number of secrets: of authenticator apps, SSO connections, log streams and shared signals.
         count: u64 = 12,

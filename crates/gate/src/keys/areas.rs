@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use audit::{EntryKeys, log::CheckpointKeys};
 use data_encoding::{BASE32_NOPAD, BASE64URL_NOPAD};
-use kernel::{Env, SealedAgain, Secret, SigningKeys, SystemEnv, TenantId, Timestamp};
+use kernel::{Env, Reencrypted, Secret, SigningKeys, SystemEnv, TenantId, Timestamp};
 use log_streams::{LogStreamId, SealSecret, SecretError};
 use saml_sp::{EmailDomain, KeyError, ProviderId, SealKey};
 use serde_json::{Map, Value};
@@ -92,19 +92,18 @@ impl signals::SealSecret for SignalKeys {
 }
 
 impl Keys {
-    /// Returns the ID of the newest master key; `None` without any key.
-    pub fn newest(&self) -> Option<String> {
+    /// Returns the ID of the master key that signs and encrypts; `None` without any key.
+    pub fn current_id(&self) -> Option<String> {
         self.current().ids.first().cloned()
     }
 
-    /// Encrypts a stored secret of a tenant with the newest key. `id` is that of its row.
-    pub fn seal_again(
-        &self,
-        tenant: &TenantId,
-        secret: SealedSecret,
-        id: &str,
-        sealed: &[u8],
-    ) -> SealedAgain {
+    /// Returns whether there is a master key with this ID.
+    pub fn knows(&self, key: &str) -> bool {
+        self.current().ids.iter().any(|known| known == key)
+    }
+
+    /// Encrypts a stored secret of a tenant with the current key. `id` is that of its row.
+    pub fn reencrypt(&self, tenant: &TenantId, secret: SealedSecret, id: &str, sealed: &[u8]) -> Reencrypted {
         let (current, env) = (self.current(), SystemEnv::default());
         let (keys, place) = match secret {
             SealedSecret::AuthenticatorApp => (&current.totp, totp_place(tenant, id)),
@@ -112,7 +111,7 @@ impl Keys {
             SealedSecret::LogStream => (&current.log_streams, id.as_bytes().to_vec()),
             SealedSecret::Signal => (&current.signals, id.as_bytes().to_vec()),
         };
-        keys.seal_again(&env, &place, sealed)
+        keys.reencrypt(&env, &place, sealed)
     }
 
     /// Returns the keys that seal private keys and headers of shared signals.

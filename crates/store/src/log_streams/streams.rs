@@ -102,12 +102,11 @@ impl LogStreamStore for Tx {
 
     async fn log_stream(&mut self, id: &LogStreamId) -> StoreResult<Option<(LogStream, StreamState)>> {
         let at = (self.tenant.as_str().to_owned(), id.as_str());
-        // Locked first, so that a worker has recorded what it has sent.
+        // Both are locked: the state first, so that a worker has recorded what it has sent.
         let state = states::table.find((&at.0, at.1));
         let state: Option<StateRow> = lock!(self, for_update, first, state.select(StateRow::as_select()))?;
         let row = rows::table.find((&at.0, at.1));
-        let row: Option<StreamRow> =
-            read!(self, c => row.select(StreamRow::as_select()).first(c).await.optional())?;
+        let row: Option<StreamRow> = lock!(self, for_update, first, row.select(StreamRow::as_select()))?;
         row.zip(state).map(read_stream).transpose()
     }
 

@@ -12,7 +12,7 @@ pub enum SealedSecret {
     AuthenticatorApp,
     /// Private keys and client secrets of SSO connections.
     Connection,
-    /// Tokens of log streams.
+    /// Secrets of log streams.
     LogStream,
     /// Private keys, and headers of pushes, of shared signals.
     Signal,
@@ -21,6 +21,8 @@ pub enum SealedSecret {
 /// A column with secrets. Its table has the columns `tenant_id` and `id`.
 pub(crate) struct SealedColumn {
     pub(crate) table: &'static str,
+    /// The second column of the primary key, after `tenant_id`.
+    pub(crate) key: &'static str,
     pub(crate) name: &'static str,
     pub(crate) kind: Kind,
     pub(crate) secret: SealedSecret,
@@ -28,7 +30,11 @@ pub(crate) struct SealedColumn {
 
 impl SealedColumn {
     const fn new(table: &'static str, name: &'static str, kind: Kind, secret: SealedSecret) -> Self {
-        Self { table, name, kind, secret }
+        Self { table, key: "id", name, kind, secret }
+    }
+
+    const fn with_key(self, key: &'static str) -> Self {
+        Self { key, ..self }
     }
 }
 
@@ -39,7 +45,7 @@ pub(crate) const SEALED_COLUMNS: [SealedColumn; 6] = [
     SealedColumn::new("oidc_providers", "document", Kind::Json, SealedSecret::Connection),
     SealedColumn::new("saml_providers", "document", Kind::Json, SealedSecret::Connection),
     SealedColumn::new("signal_keys", "sealed", Kind::Text, SealedSecret::Signal),
-    SealedColumn::new("signal_streams", "sealed", Kind::Text, SealedSecret::Signal),
+    SealedColumn::new("signal_streams", "sealed", Kind::Text, SealedSecret::Signal).with_key("receiver_id"),
 ];
 
 /// A value that has another form than this version writes.

@@ -1,14 +1,15 @@
-//! `gatehouse keys reencrypt`
+//! `gatehouse keys reencrypt`, and the check that a master key is no longer needed.
 
 use std::sync::Arc;
 
 use audit::{Audited, Event, Unaudited, events::tenants::SecretsReencrypted};
 use directory::Tenant;
 use gate::keys::Keys;
-use kernel::{Ctx, Env, StoreError};
+use kernel::{Ctx, Env, MasterKeys, Reencrypted, StoreError};
+use saml_sp::{DomainStore, Method};
 use serde_json::{Value, json};
-use store::{Across, SealingProgress, Tx};
-use webhooks::SubscriptionStore;
+use store::{Across, ReencryptionProgress, Tx};
+use webhooks::{Generation, SubscriptionStore};
 
 use crate::{
     cli::{
@@ -18,52 +19,54 @@ use crate::{
     config::Settings,
 };
 
-/// What was done for all tenants.
-#[derive(Default)]
-struct Outcome {
-    changed: u64,
-    unreadable: Vec<(String, u64)>,
-    /// Slugs of tenants, with the ID and key of each webhook that signs with an older key.
-    webhooks: Vec<(String, String, String)>,
+/// A webhook that signs with an older key.
+struct OlderWebhook {
+    tenant: String,
+    id: String,
+    key: String,
 }
 
 pub(super) async fn run(settings: &Settings, env: Arc<dyn Env>) -> Result<Report> {
+    if !settings.database_url.may_exist() {
+        return Err("There is no database. Start the server first".into());
+    }
     let keys = Arc::new(Keys::fixed(&settings.master_keys(), &[]));
-    let newest = keys.newest().ok_or("master_key: not set")?;
+    let current = keys.current_id().ok_or("master_key: not set")?;
     let office = Operator::open_with(settings, env).await?;
     let tenants =
         office.store.across(async |across: &mut Across| across.some_tenants(i64::MAX).await).await?;
-    let mut outcome = Outcome::default();
-    for tenant in tenants {
-        let done = reencrypt(&office, &tenant, &keys, &newest).await?;
-        outcome.changed += done.changed;
-        if done.unreadable > 0 {
-            outcome.unreadable.push((tenant.slug.clone(), done.unreadable));
+    let (mut done, mut webhooks) = (Vec::new(), Vec::new());
+    for tenant in &tenants {
+        done.push((&tenant.slug, reencrypt(&office, tenant, &keys, &current).await?));
+        for (id, generation) in generations(&office, tenant).await? {
+            if generation.key != current {
+                webhooks.push(OlderWebhook { tenant: tenant.slug.clone(), id, key: generation.key });
+            }
         }
-        outcome.webhooks.extend(older_webhooks(&office, &tenant, &newest).await?);
     }
-    Ok(report(&newest, &outcome))
+    Ok(report(&current, &done, &webhooks))
 }
 
-/// Encrypts the secrets of a tenant again, a part per unit of work, and records it.
+/// Encrypts the secrets of a tenant with the current key. Each unit of work does a part and records it.
 async fn reencrypt(
     office: &Operator,
     tenant: &Tenant,
     keys: &Arc<Keys>,
-    newest: &str,
-) -> Result<SealingProgress> {
-    let mut progress = SealingProgress::default();
+    current: &str,
+) -> Result<ReencryptionProgress> {
+    let mut progress = ReencryptionProgress::default();
     while !progress.is_done {
-        let (before, keys, newest) = (progress, Arc::clone(keys), newest.to_owned());
+        let (changed, keys, key) = (progress.changed, Arc::clone(keys), current.to_owned());
+        let before = progress;
         let work = async move |ctx: &Ctx, tx: &mut Tx| {
-            let again = |secret, id: &str, sealed: &[u8]| keys.seal_again(&ctx.tenant, secret, id, sealed);
-            let progress = tx.seal_again(before, again).await?;
-            let data = SecretsReencrypted { count: progress.changed, key: newest };
-            let event = Event::new(ctx.tenant.as_str(), &data);
-            Ok::<_, StoreError>(if progress.is_done && progress.changed > 0 {
+            let each = |secret, id: &str, sealed: &[u8]| keys.reencrypt(&ctx.tenant, secret, id, sealed);
+            let progress = tx.reencrypt(before, each).await?;
+            let count = progress.changed - changed;
+            let event = Event::new(ctx.tenant.as_str(), &SecretsReencrypted { count, key });
+            Ok::<_, StoreError>(if count > 0 {
                 Audited::new(progress, event)
             } else {
-                Audited::without(progress, Unaudited::StepTaken)
+                Audited::without(progress, Unaudited::NothingChanged)
             })
         };
         progress = office.write(&tenant.id, work).await?;
@@ -71,41 +74,91 @@ async fn reencrypt(
     Ok(progress)
 }
 
-/// Returns the webhooks that sign with an older key. Their secrets are derived from it, so only a rotation changes them.
-async fn older_webhooks(
+/// Returns an error if a tenant has secrets, webhooks or domains that need another key than those that remain.
+pub(super) async fn require_unneeded(
     office: &Operator,
-    tenant: &Tenant,
-    newest: &str,
-) -> Result<Vec<(String, String, String)>> {
-    let read = async |tx: &mut Tx| tx.subscriptions().await;
-    let all = office.store.read::<_, StoreError>(tenant.id.clone(), read).await?;
-    let of = |(id, key): (String, String)| (tenant.slug.clone(), id, key);
-    let keys = all.into_iter().map(|one| (one.id.to_string(), one.secrets.current.key));
-    Ok(keys.filter(|(_, key)| key != newest).map(of).collect())
+    tenants: &[Tenant],
+    all: &MasterKeys,
+    remaining: &MasterKeys,
+) -> Result<()> {
+    let [all, remaining] = [all, remaining].map(|masters| Arc::new(Keys::fixed(masters, &[])));
+    for tenant in tenants {
+        let secrets = secrets(office, tenant, &all, &remaining).await?;
+        let webhooks = generations(office, tenant).await?;
+        let webhooks = webhooks
+            .iter()
+            .filter(|(_, generation)| all.knows(&generation.key) && !remaining.knows(&generation.key))
+            .count();
+        let read = async |tx: &mut Tx| tx.verified_domains().await;
+        let domains = office.store.read::<_, StoreError>(tenant.id.clone(), read).await?;
+        let domains =
+            domains.iter().filter(|domain| domain.method == Method::Dns && domain.token.is_none()).count();
+        if secrets > 0 || webhooks > 0 || domains > 0 {
+            return Err(format!(
+                "{} still needs this key (secrets: {secrets}, webhooks: {webhooks}, domains: {domains}). See \
+                 docs/guides/rotate-keys.md",
+                tenant.slug
+            )
+            .into());
+        }
+    }
+    Ok(())
 }
 
-fn report(newest: &str, outcome: &Outcome) -> Report {
-    let mut lines = vec![format!("Secrets encrypted again with key {newest}: {}", outcome.changed)];
-    for (tenant, count) in &outcome.unreadable {
-        lines.push(format!("Secrets of {tenant} whose key is missing: {count}"));
+/// Returns the number of a tenant's secrets that all keys decrypt, but those that remain do not.
+async fn secrets(office: &Operator, tenant: &Tenant, all: &Arc<Keys>, remaining: &Arc<Keys>) -> Result<u64> {
+    let mut progress = ReencryptionProgress::default();
+    while !progress.is_done {
+        let (before, all, remaining) = (progress, Arc::clone(all), Arc::clone(remaining));
+        let id = tenant.id.clone();
+        let read = async move |tx: &mut Tx| {
+            let look = |secret, row: &str, sealed: &[u8]| {
+                let is_lost =
+                    |keys: &Keys| keys.reencrypt(&id, secret, row, sealed) == Reencrypted::Unreadable;
+                if is_lost(&remaining) && !is_lost(&all) {
+                    Reencrypted::Unreadable
+                } else {
+                    Reencrypted::Unchanged
+                }
+            };
+            tx.reencrypt(before, look).await
+        };
+        progress = office.store.read::<_, StoreError>(tenant.id.clone(), read).await?;
     }
-    for (tenant, id, key) in &outcome.webhooks {
-        lines.push(format!(
-            "Webhook {id} of {tenant} signs with key {key}. Rotate its secret before you retire the key."
-        ));
+    Ok(progress.unreadable)
+}
+
+/// Returns the generations of secrets that sign, with the ID of their webhook. Secrets are derived from a master key, so only
+/// a rotation changes their key.
+async fn generations(office: &Operator, tenant: &Tenant) -> Result<Vec<(String, Generation)>> {
+    let read = async |tx: &mut Tx| tx.subscriptions().await;
+    let all = office.store.read::<_, StoreError>(tenant.id.clone(), read).await?;
+    let now = office.env.now();
+    let of = |one: webhooks::Subscription| {
+        let previous = one.secrets.overlapping(now).map(|previous| previous.generation.clone());
+        let signing = std::iter::once(one.secrets.current).chain(previous);
+        signing.map(move |generation| (one.id.to_string(), generation)).collect::<Vec<_>>()
+    };
+    Ok(all.into_iter().flat_map(of).collect())
+}
+
+fn report(current: &str, done: &[(&String, ReencryptionProgress)], webhooks: &[OlderWebhook]) -> Report {
+    let changed: u64 = done.iter().map(|(_, progress)| progress.changed).sum();
+    let mut lines = vec![format!("Encrypted with key {current}: {changed}")];
+    let mut unreadable = Vec::new();
+    for (tenant, progress) in done.iter().filter(|(_, progress)| progress.unreadable > 0) {
+        let rows: Vec<_> = progress.named.iter().map(|(table, id)| format!("{id} in {table}")).collect();
+        let count = progress.unreadable;
+        lines.push(format!("Not decrypted, because no key fits, in {tenant}: {count} ({})", rows.join(", ")));
+        unreadable.push(json!({ "tenant": tenant, "count": count, "rows": rows }));
     }
-    let unreadable: Vec<Value> = outcome
-        .unreadable
-        .iter()
-        .map(|(tenant, count)| json!({ "tenant": tenant, "count": count }))
-        .collect();
-    let webhooks: Vec<Value> = outcome
-        .webhooks
-        .iter()
-        .map(|(tenant, id, key)| json!({ "tenant": tenant, "id": id, "key": key }))
-        .collect();
+    for OlderWebhook { tenant, id, key } in webhooks {
+        lines.push(format!("Webhook {id} of {tenant} signs with key {key}. An administrator of {tenant} can rotate its secret."));
+    }
+    let of = |one: &OlderWebhook| json!({ "tenant": one.tenant, "id": one.id, "key": one.key });
+    let webhooks: Vec<Value> = webhooks.iter().map(of).collect();
     let json = json!({
-        "key": newest, "reencrypted": outcome.changed, "unreadable": unreadable, "webhooks": webhooks,
+        "key": current, "reencrypted": changed, "unreadable": unreadable, "webhooks": webhooks,
     });
     Report::new(json, lines.join("\n"))
 }

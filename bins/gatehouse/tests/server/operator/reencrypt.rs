@@ -19,6 +19,13 @@ fn stored_secrets_outlive_the_master_key_that_encrypted_them() {
         let mut server = process.serve();
         let rotated = process.json(&["keys", "rotate", "--only", "master-key"]);
         let (new, old) = (&rotated["masterKey"]["verify"][0], &rotated["masterKey"]["verify"][1]);
+        let retire = ["keys", "retire", "--only", "master-key"];
+        let (code, problem) = process.refused(&retire);
+        assert_eq!(code, 1);
+        assert!(
+            problem.contains("acme still needs this key (secrets: 5, webhooks: 1, domains: 0)."),
+            "{problem}"
+        );
         let done = process.json(&["keys", "reencrypt"]);
         // An authenticator app, the key of the connection, a log stream, and key and header of the signals.
         assert_eq!((&done["key"], &done["reencrypted"], &done["unreadable"]), (new, &json!(5), &json!([])));
@@ -30,8 +37,10 @@ fn stored_secrets_outlive_the_master_key_that_encrypted_them() {
         assert_eq!(recorded[0]["metadata"], json!({ "count": 5, "key": new }));
 
         eventually(|| server.log().contains("keys reloaded"));
+        let (_, problem) = process.refused(&retire);
+        assert!(problem.contains("(secrets: 0, webhooks: 1,"), "{problem}");
         acme.replace_webhook(&server, &sink);
-        process.json(&["keys", "retire", "--only", "master-key"]);
+        process.json(&[&retire[..], &["--force"]].concat());
         assert_eq!(server.terminate().0, Some(0), "{}", server.log());
         acme.works(&process.serve(), &sink);
     }

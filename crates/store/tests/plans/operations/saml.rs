@@ -56,6 +56,11 @@ pub(super) async fn run(ctx: &Ctx, tx: &mut Tx) -> StoreResult<()> {
     assert_eq!(tx.pinned_subjects(&user).await?, std::slice::from_ref(&pinned));
     assert!(tx.unpin_subject(id, &user).await?);
     assert_eq!(tx.providers().await?.len(), 1);
+    let changed = |_, _: &str, _: &[u8]| kernel::Reencrypted::Changed(vec![1]);
+    let mut progress = store::ReencryptionProgress::default();
+    while !progress.is_done {
+        progress = tx.reencrypt(progress, changed).await?;
+    }
     assert!(tx.delete_provider(id).await? && tx.provider(id).await?.is_none());
     Ok(())
 }

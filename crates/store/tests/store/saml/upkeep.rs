@@ -1,7 +1,8 @@
 //! Maintenance of providers, and purging of expired rows.
 
 use ::saml_sp::{
-    ClaimedRequest, ConnectionTestStore, Provider, ProviderId, ProviderStore, Refresh, RequestStore,
+    ClaimedRequest, ConnectionTestStore, DomainRecheck, DomainStore, EmailDomain, Method, Provider,
+    ProviderId, ProviderStore, RECHECK_MILLIS, Refresh, RequestStore, VerifiedDomain,
 };
 use kernel::{StoreError, TenantId, Timestamp};
 use store::{Across, ExpiredSaml, SamlExpiry, Tx};
@@ -56,6 +57,35 @@ async fn one_instance_leases_a_due_provider() {
         unaudited(&world, async move |tx| tx.update_provider(&done).await).await.unwrap();
         assert!(!due(&world, until.plus_millis(4_999), 10).await.contains(&late.id));
         assert!(due(&world, until.plus_millis(5_000), 10).await.contains(&late.id));
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn token_of_a_domain_stays_until_another_is_found() {
+    on_both(async |world| {
+        let (now, domain) = (world.env.now(), "corp.example");
+        let month = now.plus_millis(RECHECK_MILLIS);
+        let work = async move |_: &_, tx: &mut Tx| {
+            let domain: EmailDomain = domain.parse().unwrap();
+            let verified = VerifiedDomain {
+                domain: domain.clone(),
+                method: Method::Dns,
+                verified_at: now,
+                token: Some("first".into()),
+            };
+            assert!(tx.insert_verified_domain(&verified).await?);
+            let taken = tx.take_due_domain(&domain, month, month.plus_millis(1)).await?.unwrap();
+            let token = |text: &str| Some(text.to_owned());
+            let leased =
+                DomainRecheck { token: token("first"), missing_since: None, next_at: month.plus_millis(1) };
+            assert_eq!(taken, leased);
+            let next = DomainRecheck { token: token("second"), ..taken };
+            assert!(tx.reschedule_domain(&domain, &next).await?);
+            assert_eq!(tx.verified_domains().await?, [VerifiedDomain { token: token("second"), ..verified }]);
+            Ok(())
+        };
+        world.change(&world.ctx().tenant, work).await.unwrap();
     })
     .await;
 }
