@@ -63,6 +63,9 @@ pub(crate) struct KeySelection {
     /// Print the new value, including secrets, instead of writing it to its file
     #[arg(long)]
     print: bool,
+    /// Retire without checking whether something needs the key
+    #[arg(skip)]
+    force: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -120,12 +123,12 @@ pub(crate) async fn run(command: &Command, config: Option<&Path>, env: Arc<dyn E
                 (_, true) => KeyChange::Promote,
                 _ => KeyChange::Rotate,
             };
-            changed((change, false), which, config, env).await
+            changed(change, which, config, env).await
         }
         Command::Reencrypt => reencrypt::run(&gathered(config)?.settings()?, env).await,
         Command::Retire { only, force, print } => {
-            let which = KeySelection { only: Some(*only), print: *print };
-            changed((KeyChange::Retire, *force), &which, config, env).await
+            let which = KeySelection { only: Some(*only), print: *print, force: *force };
+            changed(KeyChange::Retire, &which, config, env).await
         }
     }
 }
@@ -194,34 +197,33 @@ fn setting_keys(raw: &Raw, only: Option<Setting>) -> Result<Vec<SettingKeys>> {
     Ok(all)
 }
 
-/// Reads the keys and changes them. A remaining key signs the audit logs before a master key is retired. If that is forced,
-/// nothing checks whether the key is needed.
+/// Reads the keys and changes them. A remaining key signs the audit logs before a master key is retired.
 async fn change_all(
-    (change, is_forced): (KeyChange, bool),
-    only: Option<Setting>,
+    change: KeyChange,
+    which: &KeySelection,
     config: Option<&Path>,
     env: &Arc<dyn Env>,
 ) -> Result<Vec<SettingKeys>> {
     let raw = gathered(config)?;
-    let (settings, mut all) = (raw.settings()?, setting_keys(&raw, only)?);
+    let (settings, mut all) = (raw.settings()?, setting_keys(&raw, which.only)?);
     let retires = change == KeyChange::Retire && settings.database_url.may_exist();
     for keys in &mut all {
         keys.ring.change(change, &**env).map_err(|error| format!("{}: {error}", keys.setting.name()))?;
         if retires && keys.setting == Setting::MasterKey {
-            hand_over(&settings, &keys.ring, is_forced, Arc::clone(env)).await?;
+            hand_over(&settings, &keys.ring, which.force, Arc::clone(env)).await?;
         }
     }
     Ok(all)
 }
 
 async fn changed(
-    change: (KeyChange, bool),
+    change: KeyChange,
     which: &KeySelection,
     config: Option<&Path>,
     env: Arc<dyn Env>,
 ) -> Result<Report> {
     if which.print {
-        return Ok(printed(&change_all(change, which.only, config, &env).await?));
+        return Ok(printed(&change_all(change, which, config, &env).await?));
     }
     let before = setting_keys(&gathered(config)?, which.only)?;
     // The drafts lock these files. Read them again under the lock.
@@ -232,7 +234,7 @@ async fn changed(
             drafts.insert(path.to_owned(), draft(path)?);
         }
     }
-    let all = change_all(change, which.only, config, &env).await?;
+    let all = change_all(change, which, config, &env).await?;
     // Write all drafts before the first replaces its file.
     for (path, draft) in &mut drafts {
         let mine: Vec<_> = all.iter().filter(|keys| keys.file().is_ok_and(|file| file == path)).collect();

@@ -212,7 +212,7 @@ fn commands_work_while_the_server_writes() {
 fn migrations_are_listed_and_data_is_readable_only_by_its_owner() {
     use std::os::unix::fs::PermissionsExt;
     let process = Process::new(&[]);
-    assert_eq!(process.json(&["migrate"])["applied"].as_array().unwrap().len(), 27);
+    assert_eq!(process.json(&["migrate"])["applied"].as_array().unwrap().len(), 28);
     assert_eq!(process.json(&["migrate"]), json!({ "applied": [] }));
     let mode = std::fs::metadata(process.path().join("data")).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o700);

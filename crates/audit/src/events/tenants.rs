@@ -16,7 +16,7 @@ events! {
         name: String = "Acme Ltd".into(),
     }
     /// The operator encrypted stored secrets of the tenant with the current master key.
-    SecretsReencrypted = "ACCOUNT_SECRETS_REENCRYPTED" (("tenant", "ten_01jz0000000000000000000000"), BY_CLI) {
+    SecretsReencrypted = "ACCOUNT_TENANT_SECRETS_REENCRYPTED" (("tenant", "ten_01jz0000000000000000000000"), BY_CLI) {
         /// Number of secrets: of authenticator apps, SSO connections, log streams and shared signals.
         count: u64 = 12,
         /// ID of the master key.

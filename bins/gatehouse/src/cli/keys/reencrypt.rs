@@ -144,12 +144,12 @@ async fn generations(office: &Operator, tenant: &Tenant) -> Result<Vec<(String, 
 
 fn report(current: &str, done: &[(&String, ReencryptionProgress)], webhooks: &[OlderWebhook]) -> Report {
     let changed: u64 = done.iter().map(|(_, progress)| progress.changed).sum();
-    let mut lines = vec![format!("Encrypted with key {current}: {changed}")];
+    let mut lines = vec![format!("Secrets encrypted with key {current}: {changed}")];
     let mut unreadable = Vec::new();
     for (tenant, progress) in done.iter().filter(|(_, progress)| progress.unreadable > 0) {
         let rows: Vec<_> = progress.named.iter().map(|(table, id)| format!("{id} in {table}")).collect();
         let count = progress.unreadable;
-        lines.push(format!("Not decrypted, because no key fits, in {tenant}: {count} ({})", rows.join(", ")));
+        lines.push(format!("Secrets of {tenant} that no key decrypts: {count} ({})", rows.join(", ")));
         unreadable.push(json!({ "tenant": tenant, "count": count, "rows": rows }));
     }
     for OlderWebhook { tenant, id, key } in webhooks {

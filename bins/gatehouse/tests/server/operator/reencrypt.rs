@@ -32,7 +32,7 @@ fn stored_secrets_outlive_the_master_key_that_encrypted_them() {
         let [webhook] = &done["webhooks"].as_array().unwrap()[..] else { panic!("{done}") };
         assert_eq!((&webhook["tenant"], &webhook["key"]), (&json!("acme"), old));
         assert_eq!(process.json(&["keys", "reencrypt"])["reencrypted"], 0);
-        let recorded = acme.entries(&server, "ACCOUNT_SECRETS_REENCRYPTED");
+        let recorded = acme.entries(&server, "ACCOUNT_TENANT_SECRETS_REENCRYPTED");
         assert_eq!(recorded.len(), 1, "{recorded:?}");
         assert_eq!(recorded[0]["metadata"], json!({ "count": 5, "key": new }));
 
