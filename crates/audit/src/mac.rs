@@ -186,6 +186,16 @@ mod tests {
         assert_eq!(check(&keys, "ten_1", "aud_1", &[7; 32], Some(&short)), Err(MacProblem::Wrong));
         let other = EntryKeys::derive(&masters(&[("b", 1)]));
         assert_eq!(check(&other, "ten_1", "aud_1", &[7; 32], Some(&mac)), Err(MacProblem::UnknownKey));
+        for (key, problem) in [
+            ("other1", MacProblem::UnknownKey),
+            ("", MacProblem::Wrong),
+            ("a b", MacProblem::Wrong),
+            (&*"k".repeat(33), MacProblem::Wrong),
+        ] {
+            let forged = EntryMac { key: key.to_owned(), ..mac.clone() };
+            assert_eq!(keys.verify("ten_1", "aud_1", &[7; 32], Some(&forged)), Err(problem), "{key}");
+        }
+        assert_eq!(format!("{keys:?}"), r#"["a"]"#);
         assert!(EntryKeys::none().sign("ten_1", "aud_1", &[7; 32]).is_none());
     }
 
