@@ -5,7 +5,8 @@ use audit::{
     log::{
         CheckpointKeys, CountersignError, Countersigned, Finding, PurgePlan, PurgeRefusal, Removal,
         Retention, RetentionStore, SealRules, Statement, VerifyKeys, VerifyStore as _, countersign,
-        declare_purge, erase_some_addresses, plan_purge, purge_some, set_retention, verify,
+        declare_purge, erase_some_addresses, is_covered, newest_removal, plan_purge, purge_some,
+        set_retention, verify,
     },
 };
 use kernel::{StoreError, Timestamp};
@@ -346,4 +347,25 @@ async fn long_log_is_purged_and_verified_in_parts() {
     world.append_sealed(1).await;
     assert_eq!(world.purge().await, 256);
     assert_eq!(world.findings().await, []);
+}
+
+#[tokio::test]
+async fn signed_removal_covers_only_its_own_groups() {
+    let mut world = World::new();
+    world.append_sealed(300).await;
+    world.retain(Some(7)).await;
+    world.advance(8 * DAY);
+    world.append_sealed(300).await;
+    let plan = world.plan().await.unwrap();
+    assert_eq!((plan.from, plan.before()), (0, 256));
+    let declared = declare_purge(&world.ctx, &mut world.audit_log, &world.keys, plan).await.unwrap();
+    world.commit(declared).await;
+    let (tenant, checkpoints) = (world.ctx.tenant.to_string(), world.checkpoint_keys());
+    let log = &mut world.audit_log;
+    let removal = newest_removal(log, &tenant, &checkpoints).await.unwrap().unwrap();
+    assert!(is_covered(log, &tenant, &removal, 0, 256).await.unwrap());
+    assert!(!is_covered(log, &tenant, &removal, 0, 512).await.unwrap(), "the second group is not covered");
+    assert!(!is_covered(log, &tenant, &removal, 1, 256).await.unwrap(), "only whole groups");
+    let other = Removal { root: String::new(), ..removal };
+    assert!(!is_covered(log, &tenant, &other, 0, 256).await.unwrap(), "another root");
 }
