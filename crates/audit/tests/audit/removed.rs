@@ -21,25 +21,28 @@ async fn early_log(before: u64) -> Log {
     Log(world)
 }
 
-const REMOVED: fn() -> Damage = || Damage {
-    rows: |rows| rows.retain(|row| row.sequence >= 256),
-    removals: |removals| removals.push(256),
-    ..Damage::default()
-};
+/// The first group is gone, and was removed without a signed statement.
+fn removed() -> Damage {
+    Damage {
+        rows: |rows| rows.retain(|row| row.sequence >= 256),
+        removals: |removals| removals.push(256),
+        ..Damage::default()
+    }
+}
 
 #[tokio::test]
 async fn unsigned_removal_needs_an_entry_that_announces_it() {
-    let found = early_log(256).await.verify(REMOVED()).await.unwrap();
+    let found = early_log(256).await.verify(removed()).await.unwrap();
     assert_eq!((found.findings, found.entries), (vec![], 45));
     let missing = Finding::Missing { from: 255, to: 256 };
-    assert_eq!(early_log(255).await.verify(REMOVED()).await.unwrap().findings, [missing]);
+    assert_eq!(early_log(255).await.verify(removed()).await.unwrap().findings, [missing]);
     // An entry that was changed announces nothing.
     let mut log = early_log(0).await;
     let (id, entry) = log.0.audit_log.tamper().iter_mut().next_back().unwrap();
     let id = id.clone();
     entry.metadata = entry.metadata.replace("\"beforeSequence\":0", "\"beforeSequence\":256");
     let expected = [Finding::Missing { from: 0, to: 256 }, Finding::Changed { sequence: 300, id }];
-    let mut found = log.verify(REMOVED()).await.unwrap().findings;
+    let mut found = log.verify(removed()).await.unwrap().findings;
     found.sort_by_key(|finding| matches!(finding, Finding::Changed { .. }));
     assert_eq!(found, expected);
 }
