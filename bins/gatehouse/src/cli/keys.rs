@@ -12,7 +12,7 @@ use gate::{
 };
 use kernel::{Ctx, Env, MasterKeys};
 use serde_json::{Map, Value, json};
-use store::{Across, Tx};
+use store::Tx;
 
 use super::{operator::Operator, report::Report, report::Result};
 use crate::{
@@ -143,8 +143,7 @@ async fn hand_over(
 ) -> Result<()> {
     let (all, remaining): (_, MasterKeys) = (settings.master_keys(), remaining.text().parse()?);
     let office = Operator::open_with(settings, env).await?;
-    let tenants =
-        office.store.across(async |across: &mut Across| across.some_tenants(i64::MAX).await).await?;
+    let tenants = office.tenants().await?;
     if !is_forced {
         let unneeded = reencrypt::require_unneeded(&office, &tenants, &all, &remaining).await;
         unneeded.map_err(|error| format!("master_key: {error}. --force retires it without this check"))?;

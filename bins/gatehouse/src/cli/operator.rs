@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use ::audit::{Audited, EntryKeys};
 use directory::Tenant;
-use kernel::{Actor, Ctx, Email, Env, TenantId, UserId};
-use store::{Failure, Store, Tx};
+use kernel::{Actor, Ctx, Email, Env, StoreResult, TenantId, UserId};
+use store::{Across, Failure, Store, Tx};
 
 use super::report::Result;
 use crate::{
@@ -53,6 +53,11 @@ impl Operator {
             return Err("The database schema is older than this program. Run: gatehouse migrate".into());
         }
         Ok(Self { store, env })
+    }
+
+    /// Returns all tenants.
+    pub(super) async fn tenants(&self) -> StoreResult<Vec<Tenant>> {
+        self.store.across(async |across: &mut Across| across.some_tenants(i64::MAX).await).await
     }
 
     pub(super) async fn tenant(&self, slug: &str) -> Result<Tenant> {

@@ -8,7 +8,7 @@ use gate::keys::Keys;
 use kernel::{Ctx, Env, MasterKeys, Reencrypted, StoreError};
 use saml_sp::{DomainStore, Method};
 use serde_json::{Value, json};
-use store::{Across, ReencryptionProgress, Tx};
+use store::{ReencryptionProgress, Tx};
 use webhooks::{Generation, SubscriptionStore};
 
 use crate::{
@@ -33,8 +33,7 @@ pub(super) async fn run(settings: &Settings, env: Arc<dyn Env>) -> Result<Report
     let keys = Arc::new(Keys::fixed(&settings.master_keys(), &[]));
     let current = keys.current_id().ok_or("master_key: not set")?;
     let office = Operator::open_with(settings, env).await?;
-    let tenants =
-        office.store.across(async |across: &mut Across| across.some_tenants(i64::MAX).await).await?;
+    let tenants = office.tenants().await?;
     let (mut done, mut webhooks) = (Vec::new(), Vec::new());
     for tenant in &tenants {
         done.push((&tenant.slug, reencrypt(&office, tenant, &keys, &current).await?));
