@@ -115,6 +115,7 @@ mod tests {
             ("q", "ABC"),
             ("from", "2026-01-31T09:30:00Z"),
             ("to", ""),
+            ("resourceId", ""),
         ]);
         let expected = Filter {
             actor: Some("usr_1".into()),
@@ -124,6 +125,9 @@ mod tests {
             ..Filter::default()
         };
         assert_eq!(found, Ok(expected));
+        let found = filter(&[("resourceId", "usr_2"), ("to", "2026-02-01T00:00:00Z")]);
+        let to = Some("2026-02-01T00:00:00Z".parse().unwrap());
+        assert_eq!(found, Ok(Filter { resource_id: Some("usr_2".into()), to, ..Filter::default() }));
         let get = |name: &str| ["q", "userId", "other"].contains(&name).then(|| "x".to_owned());
         assert_eq!(FilterParameters::read(get).names(), ["userId", "q"]);
     }

@@ -220,3 +220,13 @@ fn parameters_select_the_format() {
         assert_eq!(writer.format.media_type(), media_type);
     }
 }
+
+#[test]
+fn format_has_the_same_name_everywhere() {
+    for (format, name) in
+        [(ExportFormat::Csv, "csv"), (ExportFormat::Ndjson, "ndjson"), (ExportFormat::Ocsf, "ocsf")]
+    {
+        assert_eq!((format.as_str(), json!(format)), (name, json!(name)));
+        assert_eq!(ExportWriter::read(Some(name), None).unwrap().format, format);
+    }
+}

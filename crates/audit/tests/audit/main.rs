@@ -11,6 +11,7 @@ mod removed;
 mod retention;
 mod rfc6962;
 mod sealer;
+mod sealing;
 mod support;
 mod tampering;
 mod witness;

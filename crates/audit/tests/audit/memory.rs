@@ -168,3 +168,15 @@ async fn addresses_of_one_actor_are_erased() {
         assert_eq!(entry.ip_commitment.is_some(), is_erased);
     }
 }
+
+#[test]
+fn entries_of_an_operation_keep_its_order() {
+    let world = World::new();
+    let users = ["usr_3", "usr_1", "usr_2"];
+    let events = users.map(|user| Event::new(user, &UserDeactivated {}));
+    let entries = Entry::all(&world.ctx, events.to_vec());
+    assert!(entries.is_sorted_by(|one, other| one.id.as_str() < other.id.as_str()));
+    let resources: Vec<_> =
+        entries.iter().map(|entry| entry.stored(&world.entries).unwrap().resource_id).collect();
+    assert_eq!(resources, users);
+}

@@ -204,6 +204,12 @@ async fn cursor_continues_its_own_search_only() {
     assert!(matches!(newest(Filter::default(), Some("seq-0")), Err(SearchError::Cursor)));
     let sequence = Search::new(Filter::default(), Order::Sequence, Some("seq-0")).unwrap();
     assert!(sequence.is_indexed());
+    let of_text = || Filter { text: Some("x".into()), ..Filter::default() };
+    assert!(!Search::new(of_text(), Order::Sequence, None).unwrap().is_indexed());
+    assert!(!newest(of_text(), None).unwrap().is_indexed());
+    assert!(newest(Filter::default(), None).unwrap().is_indexed());
+    let few = Filter { actions: Some(vec!["A".into(), "B".into()]), ..Filter::default() };
+    assert!(few.is_of_few_codes() && !few.is_indexed() && newest(few, None).unwrap().is_indexed());
     let page = sequence.page(&mut log, 2).await.unwrap();
     assert_eq!(cursor_of(page).as_deref(), Some("seq-0"), "nothing is sealed yet");
     assert!(matches!(Order::read(Some("oldest")), Err(error) if error.to_string().starts_with("order: ")));

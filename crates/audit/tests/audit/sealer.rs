@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, VecDeque},
+    ops::Bound,
     sync::{Arc, Mutex},
 };
 
@@ -30,9 +31,9 @@ struct Log {
 impl SealQueue for Logs {
     async fn next_unsealed(&self, after: Option<&TenantId>) -> StoreResult<Option<UnsealedLog>> {
         let logs = self.logs.lock().unwrap();
-        let mut unsealed = logs.iter().filter(|(_, log)| !log.results.is_empty());
-        let next = unsealed.find(|(tenant, _)| after.is_none_or(|after| *tenant > after));
-        Ok(next.map(|(tenant, log)| UnsealedLog {
+        let from = after.map_or(Bound::Unbounded, Bound::Excluded);
+        let mut unsealed = logs.range((from, Bound::Unbounded)).filter(|(_, log)| !log.results.is_empty());
+        Ok(unsealed.next().map(|(tenant, log)| UnsealedLog {
             tenant: tenant.clone(),
             first: "aud_1".into(),
             lease: log.lease.clone(),
@@ -154,6 +155,30 @@ async fn a_log_with_the_lease_of_another_sealer_is_left_out() {
     world.sealer.last_round().await;
     let released = world.logs.logs.lock().unwrap()[&theirs].lease.clone();
     assert_eq!(released.unwrap().1, world.env.now());
+}
+
+#[test]
+fn a_lease_is_replaced_by_its_owner_after_its_end_or_if_a_wrong_clock_set_it() {
+    let now: Timestamp = "2026-01-01T00:00:00.000Z".parse().unwrap();
+    let lease = Lease { owner: "sea_one".into(), now, until: now };
+    for (until, may_take) in
+        [(-1, true), (0, true), (1, false), (60_000, false), (60_001, true), (60_002, true)]
+    {
+        assert_eq!(lease.may_take("sea_other", now.plus_millis(until)), may_take, "{until}");
+    }
+    assert!(lease.may_take("sea_one", now.plus_millis(1)));
+}
+
+#[tokio::test]
+async fn a_round_is_limited_to_10_000_logs() {
+    let world = World::new();
+    for _ in 0..10_001 {
+        world.log(vec![Ok(sealed(1))]);
+    }
+    for expected in [10_000, 1] {
+        world.sealer.round().await;
+        assert_eq!(world.calls().len(), expected);
+    }
 }
 
 #[tokio::test]
