@@ -92,4 +92,19 @@ mod tests {
         let event = Event { data: "[1]".into(), ..Event::new("usr_1", &UserDeactivated {}) };
         assert_eq!(event.subject(), "user:usr_1");
     }
+
+    #[derive(Serialize)]
+    struct InvoicePaid {}
+
+    impl EventData for InvoicePaid {
+        const CODE: &'static str = "INVOICE_PAID";
+        const RESOURCE_TYPE: &'static str = "invoice";
+    }
+
+    #[test]
+    fn event_type_needs_only_a_code_and_a_resource_type() {
+        assert_eq!(Event::new("1", &InvoicePaid {}).data, "{}");
+        assert_eq!(InvoicePaid::schema(), json!({ "type": "object" }));
+        assert!(InvoicePaid::example().is_none());
+    }
 }

@@ -124,5 +124,8 @@ mod tests {
             assert!(NAMES.iter().any(|(_, name)| *name == group.name), "{}: {}", group.glob, group.name);
         }
         assert_eq!(words("NEW_THING"), "New thing");
+        let groups = catalog().groups();
+        let name = |glob: &str| &groups.iter().find(|group| group.glob == glob).unwrap().name;
+        assert_eq!((&**name("ACCOUNT_USER_*"), &**name("ACCOUNT_WEBHOOK_*")), ("Users", "Webhooks"));
     }
 }

@@ -68,9 +68,14 @@ mod tests {
             assert!(spec.code.bytes().all(|b| b.is_ascii_uppercase() || b == b'_'), "{}", spec.code);
             assert!(spec.description.ends_with('.'), "{}", spec.code);
             assert_eq!(spec.example["type"], spec.code);
+            assert_eq!(spec.schema["properties"]["type"]["const"], spec.code);
             for name in spec.schema["properties"]["data"]["required"].as_array().into_iter().flatten() {
                 let member = &spec.example["data"][name.as_str().unwrap()];
                 assert!(!member.is_null(), "the example of {} lacks {name}", spec.code);
+                for (key, value) in member.as_object().into_iter().flatten() {
+                    assert!(!key.is_empty() && value != "", "{}: {name}", spec.code);
+                }
+                assert_ne!(member, &serde_json::json!({}), "{}: {name}", spec.code);
             }
         }
     }

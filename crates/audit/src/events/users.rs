@@ -48,3 +48,19 @@ pub fn changes(id: &str, changed: &[String], activation: Option<bool>) -> Vec<Ev
     });
     updated.into_iter().chain(activation).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn change_of_a_user_has_an_event_per_kind() {
+        let title = ["title".to_owned()];
+        let updated = || Event::new("usr_1", &UserUpdated { changed: title.to_vec() });
+        assert_eq!(changes("usr_1", &[], None), []);
+        assert_eq!(changes("usr_1", &title, None), [updated()]);
+        let expected = [updated(), Event::new("usr_1", &UserReactivated {})];
+        assert_eq!(changes("usr_1", &title, Some(true)), expected);
+        assert_eq!(changes("usr_1", &[], Some(false)), [Event::new("usr_1", &UserDeactivated {})]);
+    }
+}

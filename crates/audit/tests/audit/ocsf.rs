@@ -107,6 +107,7 @@ fn each_event_type_meets_its_class() {
                     event["class_uid"].as_i64().unwrap() * 100 + event["activity_id"].as_i64().unwrap();
                 assert_eq!(event["type_uid"], type_uid, "{}", spec.code);
                 assert_eq!(event["unmapped"], example["data"]);
+                assert_eq!(event["message"], spec.description);
             }
         }
     }

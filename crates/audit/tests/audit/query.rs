@@ -10,6 +10,8 @@ use audit::{
 };
 use kernel::{Actor, Ctx, Env, ManualEnv, TenantId, Timestamp};
 
+use crate::support::World;
+
 fn actions(words: &str) -> Option<Vec<String>> {
     Filter::default().with_actions(words, catalog()).unwrap().actions
 }
@@ -213,6 +215,18 @@ async fn cursor_continues_its_own_search_only() {
     let page = sequence.page(&mut log, 2).await.unwrap();
     assert_eq!(cursor_of(page).as_deref(), Some("seq-0"), "nothing is sealed yet");
     assert!(matches!(Order::read(Some("oldest")), Err(error) if error.to_string().starts_with("order: ")));
+}
+
+#[tokio::test]
+async fn entries_in_log_order_say_their_positions() {
+    let mut world = World::new();
+    world.append(4).await;
+    world.seal().await;
+    let search = Search::new(Filter::default(), Order::Sequence, Some("seq-1")).unwrap();
+    let page = serde_json::to_value(search.page(&mut world.audit_log, 2).await.unwrap()).unwrap();
+    let positions = page["entries"].as_array().unwrap().iter().map(|entry| entry["sequence"].as_u64());
+    assert_eq!(positions.collect::<Vec<_>>(), [Some(1), Some(2)]);
+    assert_eq!(page["nextCursor"], "seq-3");
 }
 
 #[tokio::test]
