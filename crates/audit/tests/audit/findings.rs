@@ -1,9 +1,11 @@
 //! What a verification says about its findings.
 
 use audit::{
-    MacProblem,
-    log::{Finding, Verified},
+    EntryKeys, MacProblem,
+    log::{Finding, Verified, VerifiedExport, VerifiedStream, VerifyKeys, verify},
 };
+
+use crate::support::{World, masters};
 
 #[test]
 fn findings_name_positions_and_entries() {
@@ -66,4 +68,78 @@ fn all_findings_are_counted_and_the_first_thousand_listed() {
     }
     assert_eq!((verified.count, verified.findings.len()), (1001, 1000));
     assert_eq!(verified.findings.last(), Some(&Finding::UnreadableLine { line: 1000 }));
+}
+
+#[tokio::test]
+async fn result_of_a_log_is_put_in_words() {
+    let mut world = World::new();
+    world.append(3).await;
+    world.seal().await;
+    let found = world.verify().await;
+    let root = &found.root;
+    let text = format!(
+        "3 entries in the log of acme, root {root}\n\
+         Rehashed 3, purged 0, unsealed 0; compared 1 checkpoint, verified 3 MACs"
+    );
+    assert_eq!(found.summary("acme"), text);
+    assert_eq!(found.conclusion(), "The log is unchanged since it was sealed");
+    let mut changed = found;
+    changed.count = 1;
+    assert_eq!(changed.conclusion(), "1 finding: the log was changed after it was sealed");
+    assert_eq!(
+        Verified::default().summary("acme").lines().next(),
+        Some("0 entries in the log of acme, root ")
+    );
+
+    let (checkpoints, none) = (world.checkpoint_keys(), EntryKeys::derive(&masters(&[9])));
+    let keys = VerifyKeys { checkpoints: &checkpoints, entries: Some(&none), retired: &[] };
+    let tenant = world.ctx.tenant.clone();
+    let found = verify(&mut world.audit_log, tenant.as_str(), keys, Vec::new()).await.unwrap();
+    let text = "The log is unchanged since it was sealed, but MACs name a master key that this installation does not \
+                have. If you retired it, repeat the command with --retired-key k7";
+    assert_eq!(found.conclusion(), text);
+}
+
+#[test]
+fn result_of_an_export_is_put_in_words() {
+    let export = VerifiedExport {
+        tenant: "ten_1".to_owned(),
+        size: 9,
+        root: "ab".to_owned(),
+        entries: 1,
+        left_out: 2,
+        ..VerifiedExport::default()
+    };
+    let text = "1 entry of the log of ten_1 (size 9, root ab); 2 left out between the first and the last";
+    assert_eq!(export.summary(), text);
+    assert_eq!(export.conclusion(), "The entries in this file are unchanged");
+    let changed = VerifiedExport { count: 2, ..export };
+    assert_eq!(changed.conclusion(), "2 findings: the log was changed after it was sealed");
+}
+
+#[test]
+fn result_of_a_stream_is_put_in_words() {
+    let stream = VerifiedStream {
+        tenant: "ten_1".to_owned(),
+        entries: 5,
+        sequences: Some((17, 23)),
+        duplicates: 3,
+        left_out: 2,
+        proved: 5,
+        size: 40,
+        ..VerifiedStream::default()
+    };
+    let text = "5 entries of the log of ten_1, positions 17 to 23; 3 received again, 2 left out; the log had 40 entries \
+                when the last batch was sent";
+    assert_eq!(stream.summary(), text);
+    let text = "Nothing is missing from the first entry to the last, as a signed checkpoint proves";
+    assert_eq!(stream.conclusion(), text);
+    let later = VerifiedStream { proved: 4, ..stream.clone() };
+    let text = "Nothing is missing of the batches that the stream named; a signed checkpoint proves this of the first \
+                4 entries";
+    assert_eq!(later.conclusion(), text);
+    for proved in [4, 5] {
+        let missing = VerifiedStream { proved, count: 1, ..stream.clone() };
+        assert_eq!(missing.conclusion(), "1 finding: entries are missing or changed");
+    }
 }
