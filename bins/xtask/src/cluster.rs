@@ -73,6 +73,7 @@ impl Cluster {
         sh::run(initdb.arg(folder.join("data")).stdout(Stdio::null()))?;
         if has_certificate(durability, &settings) {
             certificate(root, &folder)?;
+            accept_client_certificate(root, &folder)?;
         }
         let port = lasting_port()?;
         let server = spawn(durability, &settings, root, &folder, port)?;
@@ -132,8 +133,12 @@ impl Cluster {
 
     /// Returns the environment variables for the tests.
     pub fn variables(&self) -> Vec<(&'static str, String)> {
-        let root = self.folder.join(CERTIFICATE).display().to_string();
-        vec![("TEST_POSTGRES_URL", self.url()), ("TEST_POSTGRES_ROOT", root)]
+        let path = |file: &str| self.folder.join(file).display().to_string();
+        vec![
+            ("TEST_POSTGRES_URL", self.url()),
+            ("TEST_POSTGRES_ROOT", path(CERTIFICATE)),
+            ("TEST_POSTGRES_CLIENT", path(CLIENT)),
+        ]
     }
 
     /// Returns the process id of the server.
@@ -189,6 +194,11 @@ fn remove_leftovers() {
 
 const CERTIFICATE: &str = "server.crt";
 const KEY: &str = "server.key";
+/// The certificate of the role [`CLIENT_ROLE`], and its key.
+const CLIENT: &str = "client.crt";
+const CLIENT_KEY: &str = "client.key";
+/// The role that must authenticate with a certificate. A test creates it.
+const CLIENT_ROLE: &str = "gatehouse_certificate";
 
 /// Citus creates a certificate of its own unless there is one, in a version of X.509 that TLS libraries refuse.
 fn has_certificate(durability: Durability, settings: &[String]) -> bool {
@@ -198,13 +208,28 @@ fn has_certificate(durability: Durability, settings: &[String]) -> bool {
 
 /// Creates a self-signed certificate for this machine.
 fn certificate(root: bool, folder: &Path) -> Result<()> {
+    let mut openssl = self_signed(root, folder, "localhost", (CERTIFICATE, KEY));
+    openssl.args(["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]);
+    sh::run(openssl.stderr(Stdio::null()))
+}
+
+/// Creates the certificate of [`CLIENT_ROLE`], and requires it from this role.
+fn accept_client_certificate(root: bool, folder: &Path) -> Result<()> {
+    sh::run(self_signed(root, folder, CLIENT_ROLE, (CLIENT, CLIENT_KEY)).stderr(Stdio::null()))?;
+    let path = folder.join("data/pg_hba.conf");
+    let problem = |error: std::io::Error| format!("{}: {error}", path.display());
+    let rules = std::fs::read_to_string(&path).map_err(problem)?;
+    std::fs::write(&path, format!("hostssl all {CLIENT_ROLE} all cert\n{rules}")).map_err(problem)
+}
+
+/// Prepares the creation of a self-signed certificate for a name.
+fn self_signed(root: bool, folder: &Path, name: &str, (certificate, key): (&str, &str)) -> Command {
     let mut openssl = as_postgres(root, Path::new("openssl"));
     openssl.args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]);
-    openssl.args(["-days", "30", "-subj", "/CN=localhost"]);
-    openssl.args(["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]);
+    openssl.args(["-days", "30", "-subj", &format!("/CN={name}")]);
     openssl.args(["-addext", "basicConstraints=critical,CA:FALSE"]);
-    openssl.arg("-out").arg(folder.join(CERTIFICATE)).arg("-keyout").arg(folder.join(KEY));
-    sh::run(openssl.stderr(Stdio::null()))
+    openssl.arg("-out").arg(folder.join(certificate)).arg("-keyout").arg(folder.join(key));
+    openssl
 }
 
 fn spawn(durability: Durability, settings: &[String], root: bool, folder: &Path, port: u16) -> Result<Child> {
@@ -225,7 +250,7 @@ fn spawn(durability: Durability, settings: &[String], root: bool, folder: &Path,
     if has_certificate(durability, settings) {
         let file = |name: &str, file: &str| format!("{name}={}", folder.join(file).display());
         postgres.args(["-c", "ssl=on", "-c", &file("ssl_cert_file", CERTIFICATE)]);
-        postgres.args(["-c", &file("ssl_key_file", KEY)]);
+        postgres.args(["-c", &file("ssl_key_file", KEY), "-c", &file("ssl_ca_file", CLIENT)]);
     }
     for setting in settings {
         postgres.args(["-c", setting]);

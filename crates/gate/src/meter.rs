@@ -61,6 +61,8 @@ metrics! {
         "Size of SQLite's write-ahead log in bytes.";
     pub(crate) OLDEST: Gauge = "gatehouse_database_oldest_wait_seconds",
         "Time in seconds that the longest-waiting transaction has waited.";
+    pub(crate) DATABASE_CERTIFICATE: Gauge = "gatehouse_database_certificate_ends_timestamp_seconds",
+        "Expiry of the client certificate for PostgreSQL as a Unix timestamp in seconds.";
     pub(crate) CERTIFICATE: Gauge = "gatehouse_tls_certificate_ends_timestamp_seconds",
         "Expiry of the TLS certificate as a Unix timestamp in seconds.";
     pub(crate) EVENTS: Counter = "gatehouse_events_total",
@@ -127,6 +129,9 @@ pub(crate) fn database(figures: &PoolMetrics) {
     if let Some(bytes) = figures.wal_bytes {
         gauge!(WAL).set(count(usize::try_from(bytes).unwrap_or(usize::MAX)));
     }
+    if let Some(ends) = figures.certificate_ends {
+        gauge!(DATABASE_CERTIFICATE).set(seconds(ends));
+    }
     gauge!(SCANS).set(count(figures.scans.running));
     for (outcome, ended) in &figures.scans.ended {
         counter!(SCANS_ENDED, "outcome" => outcome.as_str()).absolute(*ended);
@@ -146,9 +151,14 @@ pub(crate) fn network_denied(surface: &'static str) {
 }
 
 /// Sets the expiry of the server's certificate, in seconds since 1970.
-#[expect(clippy::cast_precision_loss, reason = "seconds are exact for 200 million years")]
 pub(crate) fn certificate_ends(at: i64) {
-    gauge!(CERTIFICATE).set(at as f64);
+    gauge!(CERTIFICATE).set(seconds(at));
+}
+
+/// Converts a time in seconds since 1970 to a metric's value.
+#[expect(clippy::cast_precision_loss, reason = "seconds are exact for 200 million years")]
+fn seconds(at: i64) -> f64 {
+    at as f64
 }
 
 /// Converts a number to a metric's value.

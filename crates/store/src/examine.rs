@@ -15,6 +15,9 @@ use crate::{DatabaseUrl, audit::triggers, error::store_error, migrate, postgres:
 /// Tolerated difference of the database's clock, in milliseconds.
 const SKEW: u64 = 2000;
 
+/// Days before the expiry of a client certificate from which there is a warning.
+const SOON: i64 = 21;
+
 /// The results of examining a database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Examination {
@@ -24,6 +27,8 @@ pub struct Examination {
     encrypted: Option<bool>,
     /// Whether the connection is safe from interception.
     safe: bool,
+    /// When the client certificate expires, in seconds since 1970; `None` without one.
+    certificate_ends: Option<i64>,
     /// Whether committed changes survive a crash.
     durable: bool,
     /// The server's clock; `None` for a file.
@@ -54,7 +59,11 @@ impl Examination {
                 let postgres = Postgres::new(url, 1, audit::EntryKeys::none())?;
                 let behind = migrate::postgres_is_behind(postgres.connection().await?).await?;
                 let examined = examine_server(postgres.connection().await?, behind).await?;
-                Ok(Self { safe: postgres.is_safe(), ..examined })
+                Ok(Self {
+                    safe: postgres.is_safe(),
+                    certificate_ends: postgres.certificate_ends(),
+                    ..examined
+                })
             }
         }
     }
@@ -70,6 +79,13 @@ impl Examination {
             };
             problems.push(format!(
                 "the connection to the database is {how}. Add ?sslmode=verify-full to database_url"
+            ));
+        }
+        let days_left = |ends: i64| (ends - now.unix_millis() / 1000).div_euclid(24 * 60 * 60);
+        if let Some(days) = self.certificate_ends.map(days_left).filter(|days| *days < SOON) {
+            problems.push(format!(
+                "the client certificate for the database (sslcert) expires in {days} {}",
+                if days == 1 { "day" } else { "days" }
             ));
         }
         if !self.durable {
@@ -135,6 +151,7 @@ async fn examine_server(mut conn: AsyncPgConnection, behind: bool) -> StoreResul
         version: found.version,
         encrypted: Some(found.encrypted == Some(true)),
         safe: false,
+        certificate_ends: None,
         durable: found.durable,
         now: Some(Timestamp::from_unix_millis(found.millis)),
         max_connections: Some(found.max_connections),
@@ -160,6 +177,7 @@ fn examine_file(path: &Path) -> StoreResult<Examination> {
         version: version.text,
         encrypted: None,
         safe: true,
+        certificate_ends: None,
         durable: true,
         now: None,
         max_connections: None,
@@ -187,6 +205,7 @@ mod tests {
             version: "PostgreSQL 17".into(),
             encrypted: Some(true),
             safe: true,
+            certificate_ends: Some(1_000 + 21 * 24 * 60 * 60),
             durable: true,
             now: Some(now),
             max_connections: Some(100),
@@ -198,6 +217,8 @@ mod tests {
         assert_eq!(good.warnings(now, 95), Vec::<String>::new());
         let open = Examination { safe: false, durable: false, max_connections: None, ..good.clone() };
         assert_eq!(open.warnings(now, 1000).len(), 2);
+        let ending = Examination { certificate_ends: Some(1_000 + 2 * 24 * 60 * 60 - 1), ..good.clone() };
+        assert!(ending.warnings(now, 95)[0].contains("(sslcert) expires in 1 day"));
         let skewed = good.warnings(now.plus_millis(-3_000), 96);
         assert!(skewed[0].contains("differ by 3 s") && skewed[1].contains("96 connections"), "{skewed:?}");
     }

@@ -303,6 +303,7 @@ mod tests {
         let found = verified(&[wrapped, entry(0, 1), end((0, 2, 2), &[1, 2]), entry(2, 3), entry(1, 2)]);
         assert_eq!((found.entries, found.sequences, found.proved, found.size), (3, Some((0, 2)), 2, 2));
         assert_eq!((found.duplicates, found.repeated, found.findings), (1, vec![1], vec![]));
+        assert_eq!(found.left_out, 0);
     }
 
     #[test]
@@ -312,6 +313,8 @@ mod tests {
         assert_eq!((missing.findings, missing.proved), (vec![Finding::Missing { from: 1, to: 2 }], 0));
         let last = verified(&[entry(0, 1), end((0, 3, 3), &[1, 2, 3])]);
         assert_eq!(last.findings, [Finding::Missing { from: 1, to: 3 }]);
+        let later = verified(&[entry(2, 3), entry(4, 5), end((2, 5, 3), &[1])]);
+        assert_eq!(later.findings, [Finding::Missing { from: 3, to: 4 }]);
         let first = verified(&[entry(1, 1), end((0, 2, 2), &[1, 2])]);
         assert_eq!(first.findings, [Finding::Missing { from: 0, to: 1 }]);
         let batch = verified(&[entry(0, 1), end((0, 1, 1), &[1]), entry(2, 3), end((2, 3, 1), &[1, 2, 3])]);
@@ -324,11 +327,35 @@ mod tests {
         unsigned["unmapped"]["checkpoint"] =
             json!("gatehouse/ten_1\n1\nAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n");
         assert_eq!(verified(&[entry(0, 1), unsigned]).count, 1);
+        let others = MasterKeys::new(vec![("a".to_owned(), Secret::new(vec![8; 32]))]).unwrap();
+        let note = CheckpointKeys::derive(&others).sign(&Checkpoint::new(TENANT, 1, [0; 32])).unwrap();
+        let mut unsigned = end((0, 1, 1), &[1]);
+        unsigned["unmapped"]["checkpoint"] = json!(note);
+        let found = verified(&[entry(0, 1), unsigned]);
+        assert_eq!((found.findings, found.proved), (vec![Finding::Unsigned { size: 1 }], 0));
         let unreadable = verified(&[entry(0, 1), json!({ "metadata": 1 }), end((5, 4, 0), &[1])]);
         assert_eq!(
             unreadable.findings,
             [Finding::UnreadableLine { line: 2 }, Finding::UnreadableLine { line: 3 }]
         );
+    }
+
+    #[test]
+    fn test_of_a_receiver_has_an_empty_range() {
+        let lines = [entry(0, 1), entry(1, 2), end((0, 2, 2), &[1, 2]), end((9, 9, 0), &[1, 2])];
+        let found = verified(&lines);
+        assert_eq!((found.findings, found.proved), (vec![], 2));
+        let more = verified(&[entry(0, 1), end((0, 2, 3), &[1])]);
+        assert_eq!(more.findings, [Finding::UnreadableLine { line: 2 }], "more entries than positions");
+    }
+
+    #[test]
+    fn all_findings_and_repeated_entries_are_counted_and_the_first_thousand_listed() {
+        let unreadable = std::iter::repeat_n(json!({}), 1_001);
+        let repeated = std::iter::repeat_n(entry(0, 1), 1_002);
+        let found = verified(&repeated.chain(unreadable).collect::<Vec<_>>());
+        assert_eq!((found.count, found.findings.len()), (1_001, 1_000));
+        assert_eq!((found.duplicates, found.repeated.len()), (1_001, 1_000));
     }
 
     #[test]

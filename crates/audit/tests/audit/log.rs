@@ -4,13 +4,14 @@ use audit::{
     EntryKeys, Filter, follow,
     log::{
         Checkpoint, CheckpointKey, CheckpointKeys, Finding, Frontier, Hash, Nodes, NoteError, ProofError,
-        TreeStore, Verified, VerifyKeys, consistency, inclusion, newest_checkpoint, prove_consistency,
-        prove_inclusion, verify, verify_consistency, verify_inclusion,
+        Tile, TreeStore, Verified, VerifyKeys, consistency, inclusion, newest_checkpoint, prove_consistency,
+        prove_inclusion, tile, verify, verify_consistency, verify_inclusion,
     },
 };
 use kernel::Actor;
 
 use crate::{
+    retention::DAY,
     rfc6962::{mth, path, sha256, subproof},
     support::{World, masters},
 };
@@ -257,6 +258,37 @@ async fn tampering_is_found() {
             Finding::Moved { sequence: 600, id: ids[600].clone(), sealed_at: 10 },
         ]
     );
+}
+
+#[tokio::test]
+async fn tiles_have_the_hashes_of_the_signed_log() {
+    let mut world = World::new();
+    world.append(600).await;
+    world.seal().await;
+    let (keys, leaves) = (world.checkpoint_keys(), world.leaves().await);
+    let groups = [mth(&leaves[..256]), mth(&leaves[256..512])];
+    for (level, path, expected) in [
+        ("0", "001", &leaves[256..512]),
+        ("0", "002.p/88", &leaves[512..]),
+        ("0", "002.p/87", &leaves[512..599]),
+        ("1", "000.p/2", &groups),
+    ] {
+        let made = tile(&mut world.audit_log, &keys, Tile::parse(level, path).unwrap()).await.unwrap();
+        assert_eq!(made, expected.concat(), "{level} {path}");
+    }
+    for (level, path) in [("0", "002"), ("0", "002.p/89"), ("1", "000.p/3"), ("1", "000"), ("2", "000.p/1")] {
+        let made = tile(&mut world.audit_log, &keys, Tile::parse(level, path).unwrap()).await;
+        assert!(matches!(made, Err(ProofError::NoTile)), "{level} {path}");
+    }
+    // The hashes of purged entries are gone, those of their groups remain.
+    world.retain(Some(7)).await;
+    world.advance(8 * DAY);
+    world.append_sealed(1).await;
+    assert_eq!(world.purge().await, 512);
+    for (level, path, is_there) in [("0", "001", false), ("0", "002.p/88", true), ("1", "000.p/2", true)] {
+        let made = tile(&mut world.audit_log, &keys, Tile::parse(level, path).unwrap()).await;
+        assert_eq!(made.is_ok(), is_there, "{level} {path}");
+    }
 }
 
 #[tokio::test]

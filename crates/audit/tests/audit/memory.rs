@@ -3,7 +3,7 @@
 use audit::{
     AuditQueryStore, AuditStore, Entry, Event, Filter, Position, Span, StoredEntry,
     events::users::UserDeactivated,
-    log::{Checkpoint, ProofStore, RetentionStore, SealStore, TreeStore, VerifyStore},
+    log::{Checkpoint, ProofStore, Retention, RetentionStore, SealStore, TreeStore, VerifyStore},
 };
 use kernel::Actor;
 
@@ -167,6 +167,19 @@ async fn addresses_of_one_actor_are_erased() {
         assert_eq!((entry.ip.is_none(), entry.salt.is_none()), (is_erased, is_erased), "{}", entry.actor_id);
         assert_eq!(entry.ip_commitment.is_some(), is_erased);
     }
+}
+
+#[tokio::test]
+async fn statements_of_a_kind_are_numbered() {
+    let mut world = World::new();
+    let (log, at) = (&mut world.audit_log, world.ctx.now);
+    log.add_countersignature("one", at).await.unwrap();
+    log.set_retention(&Retention { days: Some(7), at }, "seven").await.unwrap();
+    log.add_countersignature("two", at).await.unwrap();
+    log.set_retention(&Retention { days: Some(8), at }, "eight").await.unwrap();
+    let numbered = log.tamper_statements().iter().map(|(_, number, note)| (*number, note.as_str()));
+    assert_eq!(numbered.collect::<Vec<_>>(), [(0, "one"), (0, "seven"), (1, "two"), (1, "eight")]);
+    assert_eq!(log.retention_days().await.unwrap(), Some(8));
 }
 
 #[test]

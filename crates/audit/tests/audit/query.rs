@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use audit::{
-    AuditStore, CODES_BY_INDEX, Entry, Event, Filter, FilterError, MAX_SCANNED, MemoryAuditLog, Order,
-    Position, Search, SearchError, count_days,
+    AuditQueryStore, AuditStore, CODES_BY_INDEX, Entry, Event, Filter, FilterError, ListedEntry, MAX_SCANNED,
+    MemoryAuditLog, Order, Position, Search, SearchError, Span, count_days,
     events::{catalog, users::UserDeactivated},
-    find,
+    find, follow,
 };
-use kernel::{Actor, Ctx, Env, ManualEnv, TenantId, Timestamp};
+use kernel::{Actor, Ctx, Env, ManualEnv, StoreResult, TenantId, Timestamp};
 
 use crate::support::World;
 
@@ -26,6 +27,9 @@ fn list_of_codes_and_prefixes_is_expanded() {
     assert_eq!(actions("ACCOUNT_GROUP_*,ACCOUNT_GROUP_CREATED"), Some(groups.to_vec()));
     assert_eq!(actions("*"), None, "all codes together are no filter");
     assert_eq!(actions("ACCOUNT_*"), None);
+    assert_eq!(actions("service.payroll.sealed,ACCOUNT_*"), None);
+    let one = Filter { actions: two.clone(), ..Filter::default() };
+    assert_eq!(one.with_actions("*", catalog()), Ok(Filter::default()));
     assert_eq!(actions("NOTHING_*"), Some(Vec::new()), "an unknown prefix finds nothing");
     assert_eq!(actions("service.payroll.sealed"), Some(vec!["service.payroll.sealed".to_owned()]));
     for odd in ["", "A,,B", "ACCOUNT_*_CREATED", "**", "A B", "ä", "*A"] {
@@ -34,7 +38,9 @@ fn list_of_codes_and_prefixes_is_expanded() {
     }
     let many: Vec<_> = (0..201).map(|number| format!("A{number}")).collect();
     assert_eq!(Filter::default().with_actions(&many.join(","), catalog()), Err(FilterError::Actions));
+    assert_eq!(actions(&many[1..].join(",")).unwrap().len(), 200);
     assert_eq!(Filter::default().with_text(&"x".repeat(201)), Err(FilterError::Text));
+    assert_eq!(Filter::default().with_text(&"x".repeat(200)).unwrap().text, Some("x".repeat(200)));
 }
 
 #[test]
@@ -227,6 +233,64 @@ async fn entries_in_log_order_say_their_positions() {
     let positions = page["entries"].as_array().unwrap().iter().map(|entry| entry["sequence"].as_u64());
     assert_eq!(positions.collect::<Vec<_>>(), [Some(1), Some(2)]);
     assert_eq!(page["nextCursor"], "seq-3");
+}
+
+/// A sealed log without matching entries, and the ranges of it that were read.
+struct Scanned {
+    size: u64,
+    has_time: bool,
+    ranges: Vec<(u64, u64)>,
+}
+
+#[async_trait]
+impl AuditQueryStore for Scanned {
+    async fn entries(&mut self, _: &Filter, _: Span<'_>, _: usize) -> StoreResult<Vec<ListedEntry>> {
+        Ok(Vec::new())
+    }
+    async fn further(&mut self, _: &Filter, _: Option<&Position>, _: usize) -> StoreResult<Option<Position>> {
+        Ok(None)
+    }
+    async fn count(&mut self, _: Option<&str>, _: Timestamp, _: Timestamp, _: usize) -> StoreResult<usize> {
+        Ok(0)
+    }
+    fn has_time(&self) -> bool {
+        self.has_time
+    }
+    async fn sealed_size(&mut self) -> StoreResult<u64> {
+        Ok(self.size)
+    }
+    async fn sealed_entries(
+        &mut self,
+        _: &Filter,
+        from: u64,
+        to: u64,
+        _: usize,
+    ) -> StoreResult<Vec<(u64, ListedEntry)>> {
+        self.ranges.push((from, to));
+        Ok(Vec::new())
+    }
+}
+
+#[tokio::test]
+async fn page_in_log_order_reads_a_limited_part() {
+    let last = 3 + MAX_SCANNED as u64;
+    for (from, has_time, ranges, next) in [
+        (3, true, 10, last),
+        (3, false, 1, 5_003),
+        (59_000, true, 1, 60_000),
+        (60_000, true, 0, 60_000),
+        (60_001, true, 0, 60_001),
+    ] {
+        let mut log = Scanned { size: 60_000, has_time, ranges: Vec::new() };
+        let page = follow(&mut log, &Filter::default(), from, 5).await.unwrap();
+        assert_eq!((log.ranges.len(), page.next), (ranges, next), "{from}");
+        assert!(log.ranges.iter().all(|(from, to)| to - from <= 5_000), "{:?}", log.ranges);
+        assert_eq!((page.size, page.is_ahead), (60_000, from > 60_000));
+    }
+    let nothing = Filter { actions: Some(Vec::new()), ..Filter::default() };
+    let mut log = Scanned { size: 60_000, has_time: true, ranges: Vec::new() };
+    let page = follow(&mut log, &nothing, 3, 5).await.unwrap();
+    assert_eq!((log.ranges.len(), page.next), (0, 60_000), "a filter that nothing matches");
 }
 
 #[tokio::test]

@@ -1,11 +1,48 @@
-//! What a verification finds where entries are gone: removed by a version that did not sign removals, or deleted.
+//! Which entries may be removed, and what a verification finds where entries are gone: removed by a version that did not
+//! sign removals, or deleted.
 
-use audit::{AuditStore, Entry, Event, events::audit_log::AuditEntriesDropped, log::Finding};
+use audit::{
+    AuditStore, Entry, Event,
+    events::audit_log::AuditEntriesDropped,
+    log::{Finding, Removal, is_covered, root_before},
+};
 
 use crate::{
+    retention::DAY,
     support::World,
-    tampering::{Damage, Log},
+    tampering::{Damage, Damaged, Log},
 };
+
+#[tokio::test]
+async fn group_is_removed_when_its_newest_entry_is_older_than_the_retention() {
+    let mut world = World::new();
+    world.append_sealed(256).await;
+    let newest = world.ctx.now;
+    world.retain(Some(7)).await;
+    world.append_sealed(1).await;
+    let end = newest.plus_millis(7 * DAY);
+    world.advance(end.unix_millis() - world.ctx.now.unix_millis());
+    assert_eq!(world.plan().await.unwrap().before(), 0);
+    world.advance(1);
+    assert_eq!(world.plan().await.unwrap().before(), 256);
+}
+
+#[tokio::test]
+async fn removal_covers_no_group_that_differs_from_its_stored_hash() {
+    let mut world = World::new();
+    world.append_sealed(256).await;
+    let (tenant, now) = (world.ctx.tenant.to_string(), world.ctx.now);
+    for (damage, covered) in [
+        (Damage::default(), true),
+        (Damage { hashes: |_, hashes| hashes[0].1 = [0; 32], ..Damage::default() }, false),
+    ] {
+        let mut store = Damaged { log: &mut world.audit_log, damage };
+        let root = root_before(&mut store, 256).await.unwrap().unwrap();
+        let root = data_encoding::BASE64.encode(&root);
+        let removal = Removal { from: 0, before: 256, root, newest: now, days: 7, at: now };
+        assert_eq!(is_covered(&mut store, &tenant, &removal, 0, 256).await.unwrap(), covered);
+    }
+}
 
 /// Appends entries without MACs to a log, as early versions wrote them. The last one says that those before
 /// `before` were removed.

@@ -3,26 +3,27 @@
 use audit::{
     AuditStore, Audited, Entry, EntryKeys,
     log::{
-        CheckpointKeys, CountersignError, Countersigned, Finding, PurgePlan, PurgeRefusal, Removal,
-        Retention, RetentionStore, SealRules, Statement, VerifyKeys, VerifyStore as _, countersign,
-        declare_purge, erase_some_addresses, is_covered, newest_removal, plan_purge, purge_some,
+        CheckpointKeys, CountersignError, Countersigned, Finding, MacStart, NoteError, PurgePlan,
+        PurgeRefusal, Removal, Retention, RetentionStore, SealRules, Statement, VerifyKeys, VerifyStore as _,
+        countersign, declare_purge, erase_some_addresses, is_covered, newest_removal, plan_purge, purge_some,
         set_retention, verify,
     },
 };
 use kernel::{StoreError, Timestamp};
+use serde::{Deserialize, Serialize};
 
 use crate::support::{World, masters};
 
-const DAY: i64 = 24 * 60 * 60 * 1000;
+pub(crate) const DAY: i64 = 24 * 60 * 60 * 1000;
 
 impl World {
-    async fn append_sealed(&mut self, count: usize) {
+    pub(crate) async fn append_sealed(&mut self, count: usize) {
         self.append(count).await;
         self.seal().await;
     }
 
     /// Removes all entries that are past the retention, and returns their number.
-    async fn purge(&mut self) -> u64 {
+    pub(crate) async fn purge(&mut self) -> u64 {
         let plan = self.plan().await.unwrap();
         let declared = declare_purge(&self.ctx, &mut self.audit_log, &self.keys, plan).await.unwrap();
         self.commit(declared).await;
@@ -45,12 +46,12 @@ impl World {
         (value, entries.len())
     }
 
-    async fn retain(&mut self, days: Option<u32>) -> usize {
+    pub(crate) async fn retain(&mut self, days: Option<u32>) -> usize {
         let set = set_retention(&self.ctx, &mut self.audit_log, &self.keys, days).await.unwrap();
         self.commit(set).await.1
     }
 
-    async fn plan(&mut self) -> Result<PurgePlan, PurgeRefusal> {
+    pub(crate) async fn plan(&mut self) -> Result<PurgePlan, PurgeRefusal> {
         let (tenant, checkpoints) = (self.ctx.tenant.clone(), self.checkpoint_keys());
         let keys = VerifyKeys { checkpoints: &checkpoints, entries: Some(&self.entries), retired: &[] };
         plan_purge(&mut self.audit_log, tenant.as_str(), keys, self.ctx.now).await
@@ -324,6 +325,31 @@ async fn removal_with_another_range_or_root_is_found() {
         *world.audit_log.tamper_statements() = vec![statements[0].clone(), signed(&world, 512, &changed)];
         assert_eq!(world.findings().await, [finding], "{changed:?}");
     }
+}
+
+#[test]
+fn statement_is_valid_only_as_its_own_kind_and_for_its_tenant() {
+    let world = World::new();
+    let (tenant, keys) = (world.ctx.tenant.as_str(), world.checkpoint_keys());
+    let stated = Retention { days: Some(7), at: world.ctx.now };
+    let note = stated.sign(tenant, &world.keys).unwrap();
+    assert_eq!(note.lines().next(), Some(&*format!("gatehouse/audit-retention/{tenant}")));
+    assert_eq!(Retention::verified(&note, tenant, &keys), Ok(stated));
+    assert_eq!(Retention::verified(&note, "ten_other", &keys), Err(NoteError::Malformed));
+    assert_eq!(MacStart::verified(&note, tenant, &keys), Err(NoteError::Malformed));
+    // The words of one kind, signed as another.
+    let mixed = Mixed { days: Some(7), at: world.ctx.now }.sign(tenant, &world.keys).unwrap();
+    assert_eq!(Retention::verified(&mixed, tenant, &keys), Err(NoteError::Malformed));
+}
+
+#[derive(Serialize, Deserialize)]
+struct Mixed {
+    days: Option<u32>,
+    at: Timestamp,
+}
+
+impl Statement for Mixed {
+    const KIND: &'static str = "mixed";
 }
 
 #[tokio::test]

@@ -40,9 +40,9 @@ impl Default for Damage {
 }
 
 /// A log as it is read from a damaged database.
-struct Damaged<'l> {
-    log: &'l mut MemoryAuditLog,
-    damage: Damage,
+pub(crate) struct Damaged<'l> {
+    pub(crate) log: &'l mut MemoryAuditLog,
+    pub(crate) damage: Damage,
 }
 
 impl Damaged<'_> {

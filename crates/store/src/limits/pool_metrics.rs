@@ -17,4 +17,6 @@ pub struct PoolMetrics {
     pub scans: ScanMetrics,
     /// Size of SQLite's write-ahead log, in bytes.
     pub wal_bytes: Option<u64>,
+    /// When the client certificate for PostgreSQL expires, in seconds since 1970; `None` without one.
+    pub certificate_ends: Option<i64>,
 }

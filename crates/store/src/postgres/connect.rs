@@ -1,6 +1,6 @@
 //! Opens connections, with or without TLS, and sets their timeouts.
 
-use std::{net::IpAddr, sync::Arc, time::Duration};
+use std::{net::IpAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use diesel::ConnectionError;
 use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
@@ -15,6 +15,8 @@ use tokio_postgres::{
     config::{Host, SslMode},
 };
 use tokio_postgres_rustls::MakeRustlsConnect;
+
+use super::client_certificate::ClientCertificate;
 
 /// Session settings of every new connection: timeouts for statements, locks and idle transactions. Where the server's
 /// operating system supports it, a statement is cancelled when its client disconnects.
@@ -34,6 +36,7 @@ pub(crate) struct PostgresTarget {
     config: Config,
     tls: Option<MakeRustlsConnect>,
     verified: bool,
+    certificate: Option<Arc<ClientCertificate>>,
 }
 
 impl PostgresTarget {
@@ -41,15 +44,18 @@ impl PostgresTarget {
     ///
     /// `sslmode` is one of `disable`, `prefer` (the default: TLS if the server supports it), `require` (TLS with any
     /// certificate) and `verify-full` (TLS with a certificate of this host). Root certificates are the operating
-    /// system's or those in the PEM file `sslrootcert`.
+    /// system's or those in the PEM file `sslrootcert`. With `sslcert` and `sslkey`, PEM files too, the client
+    /// authenticates by a certificate.
     pub(crate) fn parse(url: &str) -> Result<Self, String> {
         let (address, query) = url.split_once('?').unwrap_or((url, ""));
         let mut rest = form_urlencoded::Serializer::new(String::new());
-        let (mut mode, mut roots) = (String::from("prefer"), None);
+        let (mut mode, mut roots, mut chain, mut key) = (String::from("prefer"), None, None, None);
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
             match &*name {
                 "sslmode" => mode = value.into_owned(),
                 "sslrootcert" => roots = Some(value.into_owned()).filter(|path| path != "system"),
+                "sslcert" => chain = Some(PathBuf::from(&*value)),
+                "sslkey" => key = Some(PathBuf::from(&*value)),
                 _ => {
                     rest.append_pair(&name, &value);
                 }
@@ -74,11 +80,24 @@ impl PostgresTarget {
         if roots.is_some() && !verified {
             return Err("sslrootcert requires sslmode=verify-full".into());
         }
+        let certificate = match (chain, key) {
+            (None, None) => None,
+            (Some(chain), Some(key)) if verified => {
+                Some(Arc::new(ClientCertificate::new(chain, key, provider())?))
+            }
+            (Some(_), Some(_)) => return Err("sslcert requires sslmode=verify-full".into()),
+            _ => return Err("sslcert and sslkey must be set together".into()),
+        };
         // A Unix socket cannot be intercepted, so `prefer` does not use TLS there.
         let with_tls = ssl_mode != SslMode::Disable && !(local && ssl_mode == SslMode::Prefer);
         config.ssl_mode(if with_tls { ssl_mode } else { SslMode::Disable });
-        let tls = with_tls.then(|| tls(verified, roots.as_deref())).transpose()?;
-        Ok(Self { config, tls: tls.map(MakeRustlsConnect::new), verified })
+        let tls = with_tls.then(|| tls(verified, roots.as_deref(), certificate.clone())).transpose()?;
+        Ok(Self { config, tls: tls.map(MakeRustlsConnect::new), verified, certificate })
+    }
+
+    /// Returns when the client certificate expires, in seconds since 1970; `None` without one.
+    pub(crate) fn certificate_ends(&self) -> Option<i64> {
+        self.certificate.as_ref().map(|certificate| certificate.ends())
     }
 
     /// Returns whether the connection is safe from interception: its certificate is verified, or it is local.
@@ -126,16 +145,28 @@ fn bad(error: &tokio_postgres::Error) -> ConnectionError {
     ConnectionError::BadConnection(text)
 }
 
-fn tls(verified: bool, roots: Option<&str>) -> Result<ClientConfig, String> {
-    let provider = Arc::new(crypto::ring::default_provider());
-    let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
+fn provider() -> Arc<CryptoProvider> {
+    Arc::new(crypto::ring::default_provider())
+}
+
+fn tls(
+    verified: bool,
+    roots: Option<&str>,
+    certificate: Option<Arc<ClientCertificate>>,
+) -> Result<ClientConfig, String> {
+    let builder = ClientConfig::builder_with_provider(provider())
         .with_safe_default_protocol_versions()
         .map_err(|error| error.to_string())?;
-    if verified {
-        return Ok(builder.with_root_certificates(trusted(roots)?).with_no_client_auth());
-    }
-    let anybody = Arc::new(AnyCertificate(provider));
-    Ok(builder.dangerous().with_custom_certificate_verifier(anybody).with_no_client_auth())
+    let builder = if verified {
+        builder.with_root_certificates(trusted(roots)?)
+    } else {
+        let anybody = Arc::new(AnyCertificate(provider()));
+        builder.dangerous().with_custom_certificate_verifier(anybody)
+    };
+    Ok(match certificate {
+        Some(certificate) => builder.with_client_cert_resolver(certificate),
+        None => builder.with_no_client_auth(),
+    })
 }
 
 fn trusted(file: Option<&str>) -> Result<RootCertStore, String> {
@@ -220,6 +251,15 @@ mod tests {
                 .contains("requires sslmode=verify-full")
         );
         assert!(problem("postgres://u:p@db/x?sslmode=verify-full&sslrootcert=/none").contains("/none"));
+        for (options, expected) in [
+            ("sslmode=verify-full&sslcert=/none", "sslcert and sslkey must be set together"),
+            ("sslkey=/none", "sslcert and sslkey must be set together"),
+            ("sslmode=require&sslcert=/none&sslkey=/none", "sslcert requires sslmode=verify-full"),
+            ("sslmode=verify-full&sslcert=/none&sslkey=/none", "sslcert: /none: "),
+        ] {
+            let problem = problem(&format!("postgres://u:hunter2@db/x?{options}"));
+            assert!(problem.starts_with(expected), "{problem}");
+        }
         for url in ["postgres://u:hunter2@db:port/x", "postgres://u:hunter2@db/x?colour=hunter2"] {
             assert!(!problem(url).contains("hunter2"), "{}", problem(url));
         }

@@ -1,5 +1,6 @@
 //! PostgreSQL: a connection pool for each runtime.
 
+mod client_certificate;
 mod connect;
 mod relay;
 
@@ -145,6 +146,11 @@ impl Postgres {
         self.target.is_safe()
     }
 
+    /// Returns when the client certificate expires, in seconds since 1970; `None` without one.
+    pub(crate) fn certificate_ends(&self) -> Option<i64> {
+        self.target.certificate_ends()
+    }
+
     /// Returns metrics summed over all pools.
     pub(crate) fn pool_metrics(&self) -> PoolMetrics {
         let all = self.shared.pools.lock().unwrap_or_else(PoisonError::into_inner);
@@ -156,6 +162,7 @@ impl Postgres {
                 QueueStatus::sum("large_change", [&self.shared.large_changes.0.queue]),
             ],
             scans: scans.scan_metrics(),
+            certificate_ends: self.certificate_ends(),
             ..PoolMetrics::default()
         };
         // Skips pools without connections, such as the one that the runtimes' pools were created from.

@@ -91,7 +91,8 @@ impl Sqlite {
             queue("large_change", [&self.large_changes.0.queue]),
         ];
         let wal_bytes = Some(wal::size(&self.path));
-        PoolMetrics { open, idle, max, queues, scans: scans.scan_metrics(), wal_bytes }
+        let scans = scans.scan_metrics();
+        PoolMetrics { open, idle, max, queues, scans, wal_bytes, certificate_ends: None }
     }
 
     /// Checks that the file can be read and written.

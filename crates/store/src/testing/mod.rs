@@ -23,6 +23,9 @@ pub const POSTGRES_VARIABLE: &str = "TEST_POSTGRES_URL";
 /// Environment variable with the path of the root certificate of that cluster.
 pub const ROOT_VARIABLE: &str = "TEST_POSTGRES_ROOT";
 
+/// Environment variable with the path of the certificate of the role `gatehouse_certificate`.
+pub const CLIENT_VARIABLE: &str = "TEST_POSTGRES_CLIENT";
+
 /// The two kinds of database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -143,6 +146,17 @@ pub fn cluster() -> String {
 /// If it is not set.
 pub fn cluster_root() -> String {
     variable(ROOT_VARIABLE)
+}
+
+/// Returns the paths of the certificate and the key with which the role `gatehouse_certificate` must authenticate to the
+/// cluster. A test creates the role.
+///
+/// # Panics
+/// If they are not set.
+pub fn cluster_client() -> (PathBuf, PathBuf) {
+    let certificate = PathBuf::from(variable(CLIENT_VARIABLE));
+    let key = certificate.with_extension("key");
+    (certificate, key)
 }
 
 fn variable(name: &str) -> String {

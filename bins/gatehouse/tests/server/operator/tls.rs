@@ -8,7 +8,7 @@ use std::{
 
 use store::testing::Kind;
 
-use crate::support::{Process, server_certificate};
+use crate::support::{Caller, Process, server_certificate};
 
 /// Creates a certificate for this machine where the server expects it. Returns its root.
 fn put_certificate(folder: &Path) -> PathBuf {
@@ -114,7 +114,7 @@ fn the_connection_to_postgresql_is_encrypted_and_verified() {
     let verified = with(&format!("sslmode=verify-full&sslrootcert={root}"));
     verified.tenant("acme");
     let server = verified.serve();
-    assert_eq!(crate::support::Caller::anonymous(server.address).get("/readyz").status, 200);
+    assert_eq!(Caller::anonymous(server.address).get("/readyz").status, 200);
     assert!(message(&verified).contains("\"ok\":true"), "{}", message(&verified));
     // This system does not trust the server's certificate.
     let stranger = with("sslmode=verify-full");
@@ -122,4 +122,61 @@ fn the_connection_to_postgresql_is_encrypted_and_verified() {
     assert!(with("sslmode=require").run(&["migrate"]).status.success());
     assert!(with("sslmode=disable").run(&["migrate"]).status.success());
     assert!(with("sslmode=perhaps").refused(&["migrate"]).1.contains("sslmode must be one of"));
+}
+
+/// Ends all other connections to the database.
+fn end_connections(database_url: &str) {
+    let statement = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
+                     WHERE datname = current_database() AND pid <> pg_backend_pid()";
+    assert!(Command::new("psql").args(["-qAtc", statement, database_url]).output().unwrap().status.success());
+}
+
+#[test]
+fn a_client_certificate_authenticates_to_postgresql_and_is_reloaded() {
+    let (root, (certificate, key)) = (store::testing::cluster_root(), store::testing::cluster_client());
+    let mut process = Process::on(Kind::Postgres, &[]);
+    let plain = process.database_url();
+    let role = "DO $$ BEGIN CREATE ROLE gatehouse_certificate LOGIN SUPERUSER; \
+                EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$";
+    assert!(Command::new("psql").args(["-qc", role, &plain]).status().unwrap().success());
+    let (own_certificate, own_key) = (process.path().join("client.crt"), process.path().join("client.key"));
+    let put = |(certificate, key): (&Path, &Path)| {
+        std::fs::copy(key, &own_key).unwrap();
+        std::fs::copy(certificate, &own_certificate).unwrap();
+    };
+    put((&certificate, &key));
+    let named = plain.replacen("gatehouse@", "gatehouse_certificate@", 1);
+    let verified = format!("{named}?sslmode=verify-full&sslrootcert={root}");
+    let (own, own_secret) = (own_certificate.display(), own_key.display());
+    process.set("GATEHOUSE_DATABASE_URL", &verified);
+    let (_, problem) = process.refused(&["migrate"]);
+    assert!(problem.contains("certificate"), "without a certificate: {problem}");
+    process.set("GATEHOUSE_DATABASE_URL", &format!("{verified}&sslcert={own}&sslkey={own_secret}"));
+    process.tenant("acme");
+    let mut server = process.serve();
+    let is_ready = || Caller::anonymous(server.address).get("/readyz").status == 200;
+    assert!(is_ready());
+    let metrics = Caller::anonymous(server.address).get("/metrics").text;
+    assert!(metrics.contains("gatehouse_database_certificate_ends_timestamp_seconds "), "{metrics}");
+
+    // PostgreSQL does not know this certificate.
+    put_certificate(process.path());
+    put((&process.path().join("cert.pem"), &process.path().join("key.pem")));
+    super::until("new connections are refused", Duration::from_secs(10), || {
+        end_connections(&plain);
+        !is_ready()
+    });
+    put((&certificate, &key));
+    super::until("the renewed certificate is used", Duration::from_secs(10), is_ready);
+
+    // While the files do not match, the previous certificate stays in use.
+    std::fs::write(&own_certificate, "nonsense").unwrap();
+    end_connections(&plain);
+    super::until("the problem is logged", Duration::from_secs(10), || {
+        is_ready();
+        server.log().contains("cannot load the client certificate for the database")
+    });
+    super::until("the previous certificate is used", Duration::from_secs(10), is_ready);
+    assert_eq!(server.terminate().0, Some(0));
+    assert!(process.refused(&["serve"]).1.contains("sslcert: "));
 }
