@@ -19,26 +19,29 @@ const MAX_CODES: usize = 10;
 /// [`Ceremonies`], and limit the attempts of a user yourself.
 pub struct Codes<S = MemoryStore> {
     store: S,
+    /// Deletes what has expired.
+    purge: fn(&mut S, Timestamp),
     is_correct: IsCorrect,
     /// When each user sent codes.
     sent: BTreeMap<UserId, Vec<Timestamp>>,
 }
 
 impl Codes {
-    /// Keeps step-ups in memory. `is_correct` gets the context, the user and the code. It compares in constant time and
+    /// Keeps step-ups in memory until they expire. `is_correct` gets the context, the user and the code. It compares in constant time and
     /// accepts each code of a user once (RFC 6238 §5.2); it may own what it remembers.
     pub fn new(is_correct: impl FnMut(&Ctx, &UserId, &str) -> bool + Send + 'static) -> Self {
-        Self::with_store(MemoryStore::default(), is_correct)
+        let codes = Self::with_store(MemoryStore::default(), is_correct);
+        Self { purge: MemoryStore::purge_expired, ..codes }
     }
 }
 
 impl<S: StepUpStore> Codes<S> {
-    /// Keeps step-ups in `store`.
+    /// Keeps step-ups in `store`, which deletes expired ones itself.
     pub fn with_store(
         store: S,
         is_correct: impl FnMut(&Ctx, &UserId, &str) -> bool + Send + 'static,
     ) -> Self {
-        Self { store, is_correct: Box::new(is_correct), sent: BTreeMap::new() }
+        Self { store, purge: |_, _| {}, is_correct: Box::new(is_correct), sent: BTreeMap::new() }
     }
 
     /// The time in milliseconds within which a user may send ten codes.
@@ -69,7 +72,8 @@ impl<S: StepUpStore> Ceremonies for Codes<S> {
         &mut self.store
     }
 
-    async fn factors(&mut self, _: &Ctx, _: &UserId) -> Result<Vec<Factor>, Error> {
+    async fn factors(&mut self, ctx: &Ctx, _: &UserId) -> Result<Vec<Factor>, Error> {
+        (self.purge)(&mut self.store, ctx.now);
         Ok(vec![Factor::Totp])
     }
 

@@ -15,6 +15,9 @@ use crate::{
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
+    /// Nobody is signed in.
+    #[error("Sign in.")]
+    Unauthenticated,
     /// The request has no step-up token.
     #[error("This operation requires a step-up with purpose {}. Complete it, then repeat the request with X-StepUp-Token.", .0.name)]
     Required(Purpose),
@@ -66,7 +69,11 @@ impl Error {
     pub fn status(&self) -> u16 {
         match self {
             Self::AddressUnknown | Self::Malformed(_) | Self::UnknownPurpose(_) => 400,
-            Self::Required(_) | Self::Invalid(_) | Self::FactorInvalid | Self::ChallengeInvalid => 401,
+            Self::Unauthenticated
+            | Self::Required(_)
+            | Self::Invalid(_)
+            | Self::FactorInvalid
+            | Self::ChallengeInvalid => 401,
             Self::FactorNotPermitted(..) => 403,
             Self::NotFound => 404,
             Self::NoFactorAvailable(_) => 409,
@@ -79,6 +86,7 @@ impl Error {
     /// Returns the code in the response.
     pub fn code(&self) -> &'static str {
         match self {
+            Self::Unauthenticated => "UNAUTHENTICATED",
             Self::Required(_) => "STEP_UP_REQUIRED",
             Self::Invalid(_) => "STEP_UP_INVALID",
             Self::NoFactorAvailable(_) => "NO_FACTOR_AVAILABLE",

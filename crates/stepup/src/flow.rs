@@ -27,14 +27,14 @@ pub struct Caller {
     /// The session that the request authenticated with: its id or a hash, not the secret of a cookie. Tokens are
     /// signed, not encrypted, and contain it.
     pub session: String,
-    /// The client's address; `None` if a proxy hides it.
+    /// The client's address. Without one there is no step-up: [`Error::AddressUnknown`].
     pub ip: Option<IpAddr>,
 }
 
 impl Caller {
     /// Creates the caller of a request. `session` is the id of the session that the request authenticated with, or a hash,
-    /// but not the secret of a cookie: tokens are signed, not encrypted, and contain it. `ip` is the client's address; `None`
-    /// if a proxy hides it.
+    /// but not the secret of a cookie: tokens are signed, not encrypted, and contain it. `ip` is the client's address, not that
+    /// of a proxy. If it is `None`, every step-up is refused with [`Error::AddressUnknown`].
     pub fn new(user: impl Into<UserId>, session: impl Into<String>, ip: impl Into<Option<IpAddr>>) -> Self {
         Self { user: user.into(), session: session.into(), ip: ip.into() }
     }

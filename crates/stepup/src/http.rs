@@ -52,18 +52,25 @@ impl<F: Ceremonies> Service<F> {
     }
 }
 
-impl<B: From<String>> From<Error> for Response<B> {
+impl Error {
     /// Returns the response with status, JSON body and, for [`Error::Required`], the header `WWW-Authenticate`.
-    fn from(error: Error) -> Self {
-        let mut response = Self::new(error.body().to_string().into());
+    pub fn response<B: From<String>>(&self) -> Response<B> {
+        let mut response = Response::new(self.body().to_string().into());
         *response.status_mut() =
-            StatusCode::from_u16(error.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+            StatusCode::from_u16(self.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, header::HeaderValue::from_static("application/json"));
-        if let Error::Required(purpose) = &error {
+        if let Self::Required(purpose) = self {
             let challenge = format!("StepUp purpose={}", purpose.name).parse().ok();
             challenge.map(|challenge| headers.insert(header::WWW_AUTHENTICATE, challenge));
         }
         response
+    }
+}
+
+impl<B: From<String>> From<Error> for Response<B> {
+    /// Returns [`Error::response`].
+    fn from(error: Error) -> Self {
+        error.response()
     }
 }

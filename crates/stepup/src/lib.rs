@@ -11,7 +11,7 @@
 //!
 //! # Example
 //!
-//! An axum service, with the feature `http` for `Service::consume_request` and for errors that are responses:
+//! An axum service, with the feature `tower`:
 //!
 #![doc = concat!("```no_run\n", include_str!("../examples/payroll.rs"), "```")]
 //!
@@ -31,6 +31,8 @@ mod purpose;
 mod service;
 mod store;
 mod token;
+#[cfg(feature = "tower")]
+pub mod tower;
 
 /// The attribute for implementations of [`StepUpStore`] and [`Ceremonies`].
 pub use async_trait::async_trait;

@@ -19,7 +19,7 @@ struct StoredGrant {
 }
 
 impl MemoryStore {
-    /// Deletes expired challenges and grants. Call it from time to time.
+    /// Deletes expired challenges and grants. Call it from time to time; [`Codes::new`](crate::Codes::new) does.
     pub fn purge_expired(&mut self, now: Timestamp) {
         let minutes = crate::CHALLENGE_MINUTES;
         self.challenges.retain(|challenge| now < challenge.created_at.plus_millis(minutes * 60_000));
