@@ -100,6 +100,7 @@ fn examples() -> Result<()> {
                 "decision_cost",
                 "validation_cost",
                 "hashmap",
+                "in_memory",
                 "payroll",
                 "receive",
                 "receiver",

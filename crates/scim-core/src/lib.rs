@@ -62,6 +62,7 @@ pub use filter::Filter;
 pub use fold::fold;
 pub use group::{Group, GroupDraft};
 pub use input::UserDraft;
+pub use memory::MemoryStore;
 pub use overlay::{Action, Difference, MembershipChanges, Overlay, OverlayChanges, ResourceKind};
 pub use page::{
     Cursor, DEFAULT_COUNT, MAX_COUNT, Page, Query, ResourcePage, Start, list_response, write_list,
@@ -70,7 +71,10 @@ pub use params::Params;
 pub use patch::{MemberChanges, Patch, Target};
 pub use projection::{Projection, Selected};
 pub use search::{Search, SearchResult};
-pub use service::{Answer, AuthenticationScheme, ProviderConfig, Request, Service, service_provider_config};
+pub use service::{
+    Answer, AuthenticationScheme, BearerToken, InvalidBearerToken, ProviderConfig, Request, Service,
+    service_provider_config,
+};
 pub use store::{GroupStore, MAX_MEMBERSHIPS, MembersChanged, ScimStore, UserStore};
 pub use table::{TableStore, UserTable};
 pub use user::{EmailValue, Membership, User};

@@ -1,13 +1,13 @@
-//! Users and groups in memory, for examples and tests.
+//! Users and groups in memory, for examples, tests and services that read them again when they start.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
-use kernel::{GroupId, StoreError, StoreResult, Timestamp, UniqueKey, UserId};
+use kernel::{Ctx, GroupId, StoreError, StoreResult, Timestamp, UniqueKey, UserId};
 
 use crate::{
-    Group, GroupStore, MemberChanges, MembersChanged, Membership, Query, ResourcePage, User, UserStore,
-    table::taken_key,
+    Answer, Group, GroupStore, MemberChanges, MembersChanged, Membership, Query, Request, ResourcePage,
+    Service, User, UserStore, table::taken_key,
 };
 
 /// Stores one tenant's users and groups in maps; oldest first, because ids sort by time.
@@ -21,6 +21,17 @@ impl MemoryStore {
     /// Creates an empty store.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Answers a request as [`Service::answer`] does, for users and groups. `base` is the URL of the SCIM root without a
+    /// trailing slash. A refused request changes nothing.
+    pub async fn answer(&mut self, base: &str, ctx: &Ctx, request: Request<'_>) -> Answer {
+        let before = (request.method != "GET").then(|| self.clone());
+        let answer = Service::new(base, self).answer(ctx, request).await;
+        if let Some(before) = before.filter(|_| answer.status >= 400) {
+            *self = before;
+        }
+        answer
     }
 
     /// Returns the key of the user that another user has.

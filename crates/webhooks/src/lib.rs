@@ -2,7 +2,7 @@
 //!
 //! # Verify webhooks
 //!
-//! Receivers need only [`Verifier`]. Take the crate without its default features:
+//! Receivers need only [`Verifier`]. Take the crate without its default features, with the feature `event`:
 //!
 #![doc = concat!("```no_run\n", include_str!("../examples/receive.rs"), "```")]
 //!
@@ -26,6 +26,8 @@ mod history;
 #[cfg(feature = "deliver")]
 mod memory;
 mod public_key;
+#[cfg(feature = "event")]
+mod received;
 #[cfg(feature = "deliver")]
 mod schedule;
 #[cfg(feature = "deliver")]
@@ -39,6 +41,8 @@ pub mod verify;
 #[cfg(feature = "deliver")]
 mod view;
 
+#[cfg(feature = "event")]
+pub use self::received::ReceivedEvent;
 pub use self::{public_key::PublicKey, verifier::Verifier};
 
 /// The attribute for implementations of [`SubscriptionStore`] and [`Queue`].

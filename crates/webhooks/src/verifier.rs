@@ -4,7 +4,7 @@ use std::time::UNIX_EPOCH;
 
 use http::HeaderMap;
 
-use crate::verify::{Invalid, InvalidSecret, ReceiverSecrets, verify};
+use crate::verify::{Invalid, InvalidSecret, InvalidVariable, ReceiverSecrets, verify};
 
 /// Verifies deliveries by the headers `X-Service-Timestamp` and `X-Service-Signature` of a request.
 ///
@@ -32,6 +32,18 @@ impl Verifier {
     /// Without a secret, and for secrets that are empty, short or not of the form `whsec_…`.
     pub fn new<S: AsRef<str>>(secrets: impl IntoIterator<Item = S>) -> Result<Self, InvalidSecret> {
         ReceiverSecrets::new(secrets).map(Self)
+    }
+
+    /// Accepts deliveries that are signed with the secrets in an environment variable, separated by commas.
+    ///
+    /// # Errors
+    ///
+    /// As [`Verifier::new`], and if the variable is not set. The message has the name, and no part of the value.
+    pub fn from_env(name: &str) -> Result<Self, InvalidVariable> {
+        let wrong = |problem| InvalidVariable { name: name.to_owned(), problem };
+        let secrets = std::env::var_os(name).and_then(|value| value.into_string().ok());
+        let secrets = secrets.ok_or_else(|| wrong(None))?;
+        Self::new(secrets.split(',')).map_err(|problem| wrong(Some(problem)))
     }
 
     /// Verifies a delivery that has just arrived. `body` is the received body, byte for byte.
@@ -106,6 +118,14 @@ mod tests {
             assert!(verifier.verify_at(&headers, b"{}", 1_767_225_901).is_err());
         }
         assert_eq!(Verifier::new([""]).err(), Some(InvalidSecret::Malformed(1)));
+    }
+
+    #[test]
+    fn variable_that_is_not_set_is_named() {
+        let refused = Verifier::from_env("WEBHOOK_SECRET_THAT_NOBODY_SETS").err().unwrap();
+        assert_eq!(refused.to_string(), "WEBHOOK_SECRET_THAT_NOBODY_SETS: is not set");
+        let short = InvalidVariable { name: "SECRET".into(), problem: Some(InvalidSecret::Malformed(1)) };
+        assert_eq!(format!("{short:?}"), "SECRET: signing secret 1 has to be whsec_ followed by base64");
     }
 
     #[test]

@@ -21,6 +21,8 @@ pub enum Invalid {
     Stale,
     /// The signature is missing or matches none of the secrets.
     Signature,
+    /// The signature is valid, but the body is not an event.
+    Event,
 }
 
 // Written by hand, so that receivers depend on no macros.
@@ -30,6 +32,7 @@ impl fmt::Display for Invalid {
             Self::Timestamp => "the timestamp is missing or not a number",
             Self::Stale => "the timestamp differs from the current time by more than 300 seconds",
             Self::Signature => "the signature is missing or does not match",
+            Self::Event => "the body is not an event",
         })
     }
 }
@@ -93,6 +96,32 @@ impl fmt::Debug for InvalidSecret {
 }
 
 impl Error for InvalidSecret {}
+
+/// The reason why an environment variable has no secrets. `Debug` writes the whole sentence, for a `main` that returns it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct InvalidVariable {
+    /// The name of the variable.
+    pub name: String,
+    /// What is wrong with its value; `None` if it is not set, or not Unicode.
+    pub problem: Option<InvalidSecret>,
+}
+
+impl fmt::Display for InvalidVariable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.problem {
+            Some(problem) => write!(f, "{}: {problem}", self.name),
+            None => write!(f, "{}: is not set", self.name),
+        }
+    }
+}
+
+impl fmt::Debug for InvalidVariable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl Error for InvalidVariable {}
 
 impl ReceiverSecrets {
     /// Minimum length of a secret in bytes, as Standard Webhooks requires. Gatehouse's have 32.

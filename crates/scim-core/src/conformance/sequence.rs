@@ -9,7 +9,7 @@ use super::{
     generate::Random,
     model::{Model, ModelGroup, ModelUser},
 };
-use crate::{Answer, Request, Service, memory::MemoryStore};
+use crate::{Answer, MemoryStore, Request};
 
 /// The storage of one tenant under test.
 pub trait Bench {
@@ -22,12 +22,7 @@ pub const BASE: &str = "https://scim.example/v2";
 
 impl Bench for MemoryStore {
     async fn answer(&mut self, ctx: Ctx, request: Request<'_>) -> Answer {
-        let mut changed = self.clone();
-        let answer = Service::new(BASE, &mut changed).answer(&ctx, request).await;
-        if answer.status < 400 {
-            *self = changed;
-        }
-        answer
+        Self::answer(self, BASE, &ctx, request).await
     }
 }
 

@@ -5,6 +5,7 @@ mod config;
 #[cfg(feature = "http")]
 mod http;
 mod resources;
+mod token;
 
 use kernel::Ctx;
 use serde_json::Value;
@@ -17,6 +18,7 @@ use crate::{
 };
 
 pub use config::{AuthenticationScheme, ProviderConfig, service_provider_config};
+pub use token::{BearerToken, InvalidBearerToken};
 
 /// A request whose credentials have been checked.
 #[derive(Debug, Clone, Copy)]
@@ -63,10 +65,11 @@ impl Answer {
     pub fn headers(&self) -> Vec<(&'static str, &str)> {
         let kind = self.body.as_ref().map(|_| ("Content-Type", "application/scim+json"));
         let location = self.location.as_deref().map(|location| ("Location", location));
-        kind.into_iter().chain(location).collect()
+        let challenge = (self.status == 401).then_some(("WWW-Authenticate", "Bearer"));
+        kind.into_iter().chain(location).chain(challenge).collect()
     }
 
-    /// Returns the response to a request without valid credentials (RFC 7644 §2). Add a `WWW-Authenticate` header.
+    /// Returns the response to a request without valid credentials (RFC 7644 §2). [`BearerToken::check`] does.
     pub fn unauthorized() -> Self {
         let body = error_body(401, None, "The bearer token is missing or invalid.");
         Self { status: 401, location: None, body: Some(body), error: None }

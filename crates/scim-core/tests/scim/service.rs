@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, HashMap};
 
 use scim_core::{
-    Answer, AuthenticationScheme, Ctx, Error, OnExisting, ProviderConfig, Query, Request, ResourcePage,
-    Service, StoreError, StoreResult, TableStore, Timestamp, UniqueKey, User, UserId, UserStore, UserTable,
-    async_trait, conformance, memory::MemoryStore,
+    Answer, AuthenticationScheme, BearerToken, Ctx, Error, InvalidBearerToken, OnExisting, ProviderConfig,
+    Query, Request, ResourcePage, Service, StoreError, StoreResult, TableStore, Timestamp, UniqueKey, User,
+    UserId, UserStore, UserTable, async_trait, conformance, memory::MemoryStore,
 };
 use serde_json::{Value, json};
 
@@ -220,4 +220,64 @@ async fn status_says_whether_a_retry_may_succeed() {
         let answer = send(&mut Service::of_users(BASE, &mut store), "GET", "/Users/1", &Value::Null).await;
         assert_eq!(answer.status, status, "{:?}", answer.error);
     }
+}
+
+#[test]
+fn bearer_token_is_checked_without_regard_to_the_case_of_its_scheme() {
+    let token = BearerToken::new("c2VjcmV0-._~+/==").unwrap();
+    for sent in ["Bearer c2VjcmV0-._~+/==", "bearer c2VjcmV0-._~+/==", "BEARER  c2VjcmV0-._~+/=="] {
+        assert!(token.check(Some(sent)).is_ok(), "{sent}");
+    }
+    for sent in [
+        None,
+        Some(""),
+        Some("Bearer"),
+        Some("Bearer "),
+        Some("c2VjcmV0-._~+/=="),
+        Some("Bearer c2VjcmV0-._~+/="),
+        Some("Bearer c2VjcmV0-._~+/== x"),
+        Some("Basic c2VjcmV0-._~+/=="),
+    ] {
+        let refused = token.check(sent).unwrap_err();
+        assert_eq!((refused.status, refused.body.clone().unwrap()["status"].as_str()), (401, Some("401")));
+        assert!(refused.headers().contains(&("WWW-Authenticate", "Bearer")), "{sent:?}");
+    }
+    for text in ["", "=", "==", "a b", "a=b", "a\n", "ä", "a\0"] {
+        assert_eq!(BearerToken::new(text).err(), Some(InvalidBearerToken::Malformed), "{text}");
+    }
+    let unset = BearerToken::from_env("SCIM_CORE_TOKEN_THAT_NOBODY_SETS").err().unwrap();
+    assert_eq!(unset.to_string(), "SCIM_CORE_TOKEN_THAT_NOBODY_SETS: is not set");
+}
+
+#[test]
+fn of_two_authorization_headers_neither_counts() {
+    let token = BearerToken::new("c2VjcmV0").unwrap();
+    for (count, is_valid) in [(0, false), (1, true), (2, false)] {
+        let mut request = http::Request::builder();
+        for _ in 0..count {
+            request = request.header("authorization", "Bearer c2VjcmV0");
+        }
+        let (parts, ()) = request.body(()).unwrap().into_parts();
+        assert_eq!(token.check_request(&parts).is_ok(), is_valid, "{count}");
+    }
+}
+
+#[tokio::test]
+async fn refused_request_changes_nothing_in_memory() {
+    let (mut store, ctx) = (MemoryStore::new(), Ctx::system(1.into(), "test"));
+    let send = async |store: &mut MemoryStore, method, path: &str, body: Value| {
+        let body = body.to_string();
+        let request = Request { method, path, query: "", body: body.as_bytes() };
+        store.answer("https://scim.example", &ctx, request).await
+    };
+    let made = send(&mut store, "POST", "/Users", json!({ "userName": "ada@example.com" })).await;
+    assert_eq!(made.status, 201);
+    let before = store.clone();
+    let id = made.body.unwrap()["id"].as_str().unwrap().to_owned();
+    let members = json!([{ "value": id }, { "value": "unknown" }]);
+    let refused =
+        send(&mut store, "POST", "/Groups", json!({ "displayName": "A", "members": members })).await;
+    assert_eq!((refused.status, store == before), (400, true));
+    assert_eq!(send(&mut store, "DELETE", &format!("/Users/{id}"), json!(null)).await.status, 204);
+    assert_ne!(store, before);
 }
