@@ -75,7 +75,12 @@ impl<F: Ceremonies> StepUp<F> {
         self.0.service.lock().await.consume_request(&ctx, &caller, purpose, &parts.headers).await
     }
 
-    fn caller(&self, parts: &Parts) -> Result<(Ctx, Caller), Error> {
+    /// Authenticates a request, with the function that [`StepUp::new`] got.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unauthenticated`] without a caller.
+    pub fn caller(&self, parts: &Parts) -> Result<(Ctx, Caller), Error> {
         (self.0.caller)(parts).ok_or(Error::Unauthenticated)
     }
 
@@ -89,9 +94,11 @@ impl<F: Ceremonies> StepUp<F> {
             response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("POST"));
             return Ok(response);
         }
-        let (ctx, caller) = self.caller(parts)?;
+        let (mut ctx, caller) = self.caller(parts)?;
         let body = Limited::new(body, MAX_BODY).collect().await;
         let body = body.map_err(|error| Error::Malformed(error.to_string()))?.to_bytes();
+        // A body that arrived slowly keeps no challenge valid.
+        ctx.now = ctx.env.now();
         let operation = parts.uri.path().rsplit('/').next().unwrap_or_default();
         let answer = self.0.service.lock().await.answer(&ctx, &caller, operation, &body).await?;
         *response.body_mut() = answer.to_string();

@@ -137,6 +137,7 @@ async fn handler_may_consume_the_token_itself() {
     let mut request = post("/ship", &json!({}));
     request.headers_mut().insert("x-stepup-token", token(&stepup).await.parse().unwrap());
     let (parts, _) = request.into_parts();
+    assert_eq!(stepup.caller(&parts).unwrap().1.user, UserId::from(42));
     assert_eq!(stepup.consume(&parts, &SHIP).await.unwrap().claims().user, UserId::from(42));
     assert!(matches!(stepup.consume(&parts, &SHIP).await, Err(Error::Invalid(_))));
 }

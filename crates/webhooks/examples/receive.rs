@@ -10,15 +10,17 @@ use axum::{
 };
 use webhooks::Verifier;
 
-async fn receive(State(verifier): State<Arc<Verifier>>, headers: HeaderMap, body: Bytes) -> StatusCode {
-    match verifier.event(&headers, &body) {
-        Ok(event) => println!("{} {}", event.id, event.kind), // Store the event; ignore IDs that you know.
-        Err(error) => {
-            eprintln!("refused: {error}");
-            return StatusCode::UNAUTHORIZED;
-        }
-    }
-    StatusCode::NO_CONTENT
+async fn receive(
+    State(verifier): State<Arc<Verifier>>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<StatusCode, StatusCode> {
+    let event = verifier.event(&headers, &body).map_err(|error| {
+        eprintln!("refused: {error}");
+        StatusCode::UNAUTHORIZED
+    })?;
+    println!("{} {}", event.id, event.kind); // Store the event; ignore IDs that you know.
+    Ok(StatusCode::NO_CONTENT)
 }
 
 #[tokio::main]

@@ -132,3 +132,18 @@ events! {
         suppressed: Option<u64> = None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::events::catalog;
+
+    #[test]
+    fn examples_of_consequences_name_an_event_type() {
+        let examples = catalog().specs().iter().map(|spec| &spec.example["data"]["consequences"]);
+        let found: Vec<_> = examples.filter(|consequences| consequences.is_object()).collect();
+        assert_eq!(found.len(), 2);
+        for consequences in found {
+            assert!(consequences["sessionRevoked"].is_string(), "{consequences}");
+        }
+    }
+}

@@ -174,11 +174,15 @@ async fn statements_of_a_kind_are_numbered() {
     let mut world = World::new();
     let (log, at) = (&mut world.audit_log, world.ctx.now);
     log.add_countersignature("one", at).await.unwrap();
-    log.set_retention(&Retention { days: Some(7), at }, "seven").await.unwrap();
     log.add_countersignature("two", at).await.unwrap();
+    log.set_retention(&Retention { days: Some(7), at }, "seven").await.unwrap();
+    log.add_countersignature("three", at).await.unwrap();
     log.set_retention(&Retention { days: Some(8), at }, "eight").await.unwrap();
     let numbered = log.tamper_statements().iter().map(|(_, number, note)| (*number, note.as_str()));
-    assert_eq!(numbered.collect::<Vec<_>>(), [(0, "one"), (0, "seven"), (1, "two"), (1, "eight")]);
+    assert_eq!(
+        numbered.collect::<Vec<_>>(),
+        [(0, "one"), (1, "two"), (0, "seven"), (2, "three"), (1, "eight")]
+    );
     assert_eq!(log.retention_days().await.unwrap(), Some(8));
 }
 

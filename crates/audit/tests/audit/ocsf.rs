@@ -16,6 +16,18 @@ fn source() -> Source {
 
 /// Returns the event of an entry with this action and payload.
 fn event(action: &str, resource: (&str, &str), actor: (&str, &str), ip: Option<&str>, data: &Value) -> Value {
+    let listed = listed(action, resource, actor, ip, data);
+    OcsfEvent::of(&listed, Some(17), &source(), |event| serde_json::to_value(event)).unwrap()
+}
+
+/// Returns an entry with this action and payload.
+fn listed(
+    action: &str,
+    resource: (&str, &str),
+    actor: (&str, &str),
+    ip: Option<&str>,
+    data: &Value,
+) -> ListedEntry {
     let entry = StoredEntry {
         id: "aud_1".into(),
         timestamp: "2026-01-31T09:30:00.123Z".parse().unwrap(),
@@ -31,8 +43,7 @@ fn event(action: &str, resource: (&str, &str), actor: (&str, &str), ip: Option<&
         ip_commitment: None,
         mac: None,
     };
-    let listed = ListedEntry { entry, actor_name: Some("Ada".into()) };
-    OcsfEvent::of(&listed, Some(17), &source(), |event| serde_json::to_value(event)).unwrap()
+    ListedEntry { entry, actor_name: Some("Ada".into()) }
 }
 
 /// Appends what is wrong with a value according to the schema of its class or object.
@@ -136,6 +147,31 @@ fn sign_ins_and_changes_have_their_own_classes() {
     assert_eq!((&event["user"]["uid"], &event["actor"]["user"]["uid"]), (&json!("usr_2"), &json!("usr_1")));
     assert_eq!((&event["actor"]["user"]["name"], event["user"].get("name")), (&json!("Ada"), None));
     assert_eq!((&event["time"], &event["metadata"]["sequence"]), (&json!(1_769_851_800_123_i64), &json!(17)));
+}
+
+#[test]
+fn user_of_an_event_is_named_or_the_resource_or_the_actor() {
+    let uid = |resource, actor, data: Value| {
+        event("ACCOUNT_SIGN_IN_FAILED", resource, actor, None, &data)["user"]["uid"].clone()
+    };
+    let (user, session) = (("user", "usr_2"), ("session", "ses_1"));
+    let (person, system) = (("usr_1", "USER"), ("scim", "SYSTEM"));
+    assert_eq!(uid(session, person, json!({ "user": "usr_3" })), "usr_3");
+    assert_eq!(uid(user, person, json!({})), "usr_2");
+    assert_eq!(uid(session, person, json!({})), "usr_1");
+    assert_eq!(uid(session, system, json!({})), "unknown");
+}
+
+#[test]
+fn failures_and_refusals_are_known_before_they_are_written() {
+    let is_failure = |action, data| {
+        let listed = listed(action, ("user", "usr_2"), ("usr_1", "USER"), None, &data);
+        OcsfEvent::of(&listed, None, &source(), |event| Ok(event.is_failure())).unwrap()
+    };
+    assert!(is_failure("ACCOUNT_SIGN_IN_FAILED", json!({})));
+    assert!(!is_failure("ACCOUNT_USER_DEACTIVATED", json!({})));
+    assert!(is_failure("ACCOUNT_AUDIT_LOG_EXPORT_FINISHED", json!({ "outcome": "CUT_OFF" })));
+    assert!(!is_failure("ACCOUNT_AUDIT_LOG_EXPORT_FINISHED", json!({ "outcome": "COMPLETED" })));
 }
 
 #[test]

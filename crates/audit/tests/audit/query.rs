@@ -235,20 +235,31 @@ async fn entries_in_log_order_say_their_positions() {
     assert_eq!(page["nextCursor"], "seq-3");
 }
 
-/// A sealed log without matching entries, and the ranges of it that were read.
+/// A log of which each read returns the same entries, and what was read.
 struct Scanned {
     size: u64,
     has_time: bool,
+    found: Vec<ListedEntry>,
+    /// The ranges of positions.
     ranges: Vec<(u64, u64)>,
+    /// The requested numbers of entries.
+    limits: Vec<usize>,
+}
+
+impl Scanned {
+    fn new(size: u64, found: Vec<ListedEntry>) -> Self {
+        Self { size, has_time: true, found, ranges: Vec::new(), limits: Vec::new() }
+    }
 }
 
 #[async_trait]
 impl AuditQueryStore for Scanned {
-    async fn entries(&mut self, _: &Filter, _: Span<'_>, _: usize) -> StoreResult<Vec<ListedEntry>> {
-        Ok(Vec::new())
+    async fn entries(&mut self, _: &Filter, _: Span<'_>, limit: usize) -> StoreResult<Vec<ListedEntry>> {
+        self.limits.push(limit);
+        Ok(self.found.clone())
     }
     async fn further(&mut self, _: &Filter, _: Option<&Position>, _: usize) -> StoreResult<Option<Position>> {
-        Ok(None)
+        Ok(self.found.first().map(ListedEntry::position))
     }
     async fn count(&mut self, _: Option<&str>, _: Timestamp, _: Timestamp, _: usize) -> StoreResult<usize> {
         Ok(0)
@@ -264,11 +275,28 @@ impl AuditQueryStore for Scanned {
         _: &Filter,
         from: u64,
         to: u64,
-        _: usize,
+        limit: usize,
     ) -> StoreResult<Vec<(u64, ListedEntry)>> {
         self.ranges.push((from, to));
-        Ok(Vec::new())
+        self.limits.push(limit);
+        Ok(self.found.iter().map(|entry| (from, entry.clone())).collect())
     }
+}
+
+#[tokio::test]
+async fn each_scan_asks_only_for_what_the_page_lacks() {
+    let env = Arc::new(ManualEnv::at("2026-01-01T00:00:00.000Z".parse().unwrap()));
+    let mut log = log_of(3, &env).await;
+    let all = find(&mut log, &Filter::default(), None, 3).await.unwrap();
+    assert_eq!((all.entries.len(), all.next), (3, None), "a full page that is the last");
+    let one = all.entries[..1].to_vec();
+    let mut log = Scanned::new(60_000, one.clone());
+    let page = follow(&mut log, &Filter::default(), 0, 3).await.unwrap();
+    assert_eq!((page.entries.len(), page.next, log.limits), (3, 10_001, vec![3, 2, 1]));
+    let text = Filter::default().with_text("x").unwrap();
+    let mut log = Scanned::new(60_000, one);
+    let page = find(&mut log, &text, None, 3).await.unwrap();
+    assert_eq!((page.entries.len(), log.limits), (3, vec![4, 3, 2, 1]));
 }
 
 #[tokio::test]
@@ -281,14 +309,14 @@ async fn page_in_log_order_reads_a_limited_part() {
         (60_000, true, 0, 60_000),
         (60_001, true, 0, 60_001),
     ] {
-        let mut log = Scanned { size: 60_000, has_time, ranges: Vec::new() };
+        let mut log = Scanned { has_time, ..Scanned::new(60_000, Vec::new()) };
         let page = follow(&mut log, &Filter::default(), from, 5).await.unwrap();
         assert_eq!((log.ranges.len(), page.next), (ranges, next), "{from}");
         assert!(log.ranges.iter().all(|(from, to)| to - from <= 5_000), "{:?}", log.ranges);
         assert_eq!((page.size, page.is_ahead), (60_000, from > 60_000));
     }
     let nothing = Filter { actions: Some(Vec::new()), ..Filter::default() };
-    let mut log = Scanned { size: 60_000, has_time: true, ranges: Vec::new() };
+    let mut log = Scanned::new(60_000, Vec::new());
     let page = follow(&mut log, &nothing, 3, 5).await.unwrap();
     assert_eq!((log.ranges.len(), page.next), (0, 60_000), "a filter that nothing matches");
 }

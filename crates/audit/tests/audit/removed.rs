@@ -1,14 +1,17 @@
 //! Which entries may be removed, and what a verification finds where entries are gone: removed by a version that did not
 //! sign removals, or deleted.
 
+use async_trait::async_trait;
 use audit::{
     AuditStore, Entry, Event,
     events::audit_log::AuditEntriesDropped,
-    log::{Finding, Removal, is_covered, root_before},
+    log::{Finding, Hash, Removal, TreeStore, is_covered, root_before},
 };
+use kernel::StoreResult;
 
 use crate::{
     retention::DAY,
+    rfc6962::{mth, sha256},
     support::World,
     tampering::{Damage, Damaged, Log},
 };
@@ -42,6 +45,29 @@ async fn removal_covers_no_group_that_differs_from_its_stored_hash() {
         let removal = Removal { from: 0, before: 256, root, newest: now, days: 7, at: now };
         assert_eq!(is_covered(&mut store, &tenant, &removal, 0, 256).await.unwrap(), covered);
     }
+}
+
+/// A log of this many whole groups. The hash of a group is that of its number.
+struct Groups(u64);
+
+#[async_trait]
+impl TreeStore for Groups {
+    async fn hashes(&mut self, level: u8, from: u64, to: u64) -> StoreResult<Vec<(u64, Hash)>> {
+        assert_eq!(level, 1);
+        Ok((from..to.min(self.0)).map(|group| (group, sha256(&group.to_be_bytes()))).collect())
+    }
+}
+
+#[tokio::test]
+async fn root_of_many_groups_is_computed_in_parts() {
+    let groups = 10_000_u64;
+    let hashes: Vec<Hash> = (0..groups).map(|group| sha256(&group.to_be_bytes())).collect();
+    // A tree of whole groups has the form of a tree whose leaves are the groups.
+    for count in [1, 2, 4_097, 10_000] {
+        let root = root_before(&mut Groups(groups), count * 256).await.unwrap();
+        assert_eq!(root, Some(mth(&hashes[..usize::try_from(count).unwrap()])), "{count}");
+    }
+    assert_eq!(root_before(&mut Groups(groups), (groups + 1) * 256).await.unwrap(), None);
 }
 
 /// Appends entries without MACs to a log, as early versions wrote them. The last one says that those before

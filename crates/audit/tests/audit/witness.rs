@@ -200,7 +200,24 @@ fn policy_needs_its_quorum() {
     assert!(none.verify(&log.note(3), &keys).is_ok());
     assert_eq!(none.verify(&log.note(3), &[]), Err(PolicyError::Note(NoteError::UnknownKey)));
     let log_key = format!("log {} https://log.example/\nquorum none\n", keys[0]);
-    assert!(log_key.parse::<WitnessPolicy>().unwrap().verify(&log.note(3), &[]).is_ok());
+    let of_log: WitnessPolicy = log_key.parse().unwrap();
+    assert!(of_log.verify(&log.note(3), &[]).is_ok());
+    assert_eq!(of_log.logs(), keys);
+}
+
+#[test]
+fn private_key_needs_its_algorithm_and_its_id() {
+    let (_, text) = Cosigner::generate(&env(), "w").unwrap();
+    let (rest, key) = text.expose().rsplit_once('+').unwrap();
+    let (name, id) = rest.rsplit_once('+').unwrap();
+    let other_id = format!("{name}+{:08x}+{key}", u32::from_str_radix(id, 16).unwrap() ^ 1);
+    let mut bytes = data_encoding::BASE64.decode(key.as_bytes()).unwrap();
+    bytes[0] ^= 1;
+    let other_algorithm = format!("{rest}+{}", data_encoding::BASE64.encode(&bytes));
+    assert!(Cosigner::parse(text.expose()).is_some());
+    for wrong in [other_id, other_algorithm] {
+        assert!(Cosigner::parse(&wrong).is_none(), "{wrong}");
+    }
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! The bearer token of a client (RFC 6750).
 
+use std::fmt;
+
 use kernel::Secret;
 
 use super::Answer;
@@ -7,8 +9,8 @@ use super::Answer;
 /// The bearer token that the client of one tenant sends. It is compared in constant time and cannot be printed.
 pub struct BearerToken(Secret<String>);
 
-/// The reason why there is no bearer token.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+/// The reason why there is no bearer token. `Debug` writes the whole sentence, for a `main` that returns it.
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidBearerToken {
     /// It is empty or has other characters (RFC 6750 §2.1).
@@ -17,6 +19,12 @@ pub enum InvalidBearerToken {
     /// The environment variable with this name has no bearer token.
     #[error("{0}: {1}")]
     Variable(String, String),
+}
+
+impl fmt::Debug for InvalidBearerToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl BearerToken {
