@@ -345,7 +345,7 @@ mod tests {
         let lines = [entry(0, 1), entry(1, 2), end((0, 2, 2), &[1, 2]), end((9, 9, 0), &[1, 2])];
         let found = verified(&lines);
         assert_eq!((found.findings, found.proved), (vec![], 2));
-        let more = verified(&[entry(0, 1), end((0, 2, 3), &[1])]);
+        let more = verified(&[entry(0, 1), end((2, 4, 3), &[1])]);
         assert_eq!(more.findings, [Finding::UnreadableLine { line: 2 }], "more entries than positions");
     }
 
