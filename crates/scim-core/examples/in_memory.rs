@@ -1,4 +1,4 @@
-//! Serves SCIM from memory: `SCIM_TOKEN=secret cargo run -p gatehouse-scim-core --example in_memory`.
+//! Serves SCIM from memory: `SCIM_TOKEN=$(openssl rand -hex 32) cargo run -p gatehouse-scim-core --example in_memory`.
 use std::{error::Error, sync::Arc};
 
 use axum::{Router, body::Bytes, extract::State, http::request::Parts, response::Response};
@@ -24,5 +24,6 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let app = Arc::new((BearerToken::from_env("SCIM_TOKEN")?, Mutex::new(MemoryStore::new())));
     let routes = Router::new().nest("/scim/v2", Router::new().fallback(scim)).with_state(app);
     let listener = TcpListener::bind(std::env::args().nth(1).unwrap_or("127.0.0.1:8085".into())).await?;
+    println!("listening on http://{}", listener.local_addr()?);
     Ok(axum::serve(listener, routes).await?)
 }

@@ -26,10 +26,13 @@ impl MemoryStore {
     /// Answers a request as [`Service::answer`] does, for users and groups. `base` is the URL of the SCIM root without a
     /// trailing slash. A refused request changes nothing.
     pub async fn answer(&mut self, base: &str, ctx: &Ctx, request: Request<'_>) -> Answer {
-        let before = (request.method != "GET").then(|| self.clone());
-        let answer = Service::new(base, self).answer(ctx, request).await;
-        if let Some(before) = before.filter(|_| answer.status >= 400) {
-            *self = before;
+        if request.method == "GET" {
+            return Service::new(base, self).answer(ctx, request).await;
+        }
+        let mut changed = self.clone();
+        let answer = Service::new(base, &mut changed).answer(ctx, request).await;
+        if answer.status < 400 {
+            *self = changed;
         }
         answer
     }

@@ -6,7 +6,8 @@ use stepup::{Caller, Codes, Consumed, Ctx, MasterKeys, Purpose, Service, SystemE
 
 const PAYROLL_SEAL: Purpose = Purpose::new("PAYROLL_SEAL", "Seal a payroll.");
 
-/// Real services take the tenant, the user and the session from the session cookie, and return `None` without one.
+/// Real services find the tenant, the user and the session of the cookie in a layer before this one, and take them from
+/// the request's extensions.
 fn caller(parts: &Parts) -> Option<(Ctx, Caller)> {
     let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>()?;
     Some((Ctx::system(1.into(), "payroll"), Caller::new(42, "example", peer.ip())))
@@ -24,7 +25,7 @@ async fn main() -> std::io::Result<()> {
     let codes = Codes::new(|_, _, code| stepup::constant_time_eq(code.as_bytes(), b"123456"));
     let stepup = StepUp::new(Service::new(&keys, &[PAYROLL_SEAL], codes), caller);
     let routes = Router::new()
-        .route("/payroll/seal", post(seal).layer(stepup.require(PAYROLL_SEAL)))
+        .route("/payroll/seal", post(seal).route_layer(stepup.require(PAYROLL_SEAL)))
         .nest_service("/step-up", stepup.endpoint());
     let address = std::env::args().nth(1).unwrap_or("127.0.0.1:0".into());
     let listener = tokio::net::TcpListener::bind(address).await?;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use kernel::{Ctx, Timestamp, UserId};
+use kernel::{Ctx, TenantId, Timestamp, UserId};
 use serde_json::Value;
 
 use crate::{Answer, Ceremonies, Factor, MemoryStore, StepUpStore, error::Error};
@@ -23,7 +23,7 @@ pub struct Codes<S = MemoryStore> {
     purge: fn(&mut S, Timestamp),
     is_correct: IsCorrect,
     /// When each user sent codes.
-    sent: BTreeMap<UserId, Vec<Timestamp>>,
+    sent: BTreeMap<(TenantId, UserId), Vec<Timestamp>>,
 }
 
 impl Codes {
@@ -36,7 +36,7 @@ impl Codes {
 }
 
 impl<S: StepUpStore> Codes<S> {
-    /// Keeps step-ups in `store`, which deletes expired ones itself.
+    /// Keeps step-ups in `store`, which has to delete expired ones.
     pub fn with_store(
         store: S,
         is_correct: impl FnMut(&Ctx, &UserId, &str) -> bool + Send + 'static,
@@ -53,10 +53,11 @@ impl<S: StepUpStore> Codes<S> {
     }
 
     /// Counts a code, unless the user has sent too many.
-    fn count(&mut self, user: &UserId, now: Timestamp) -> Result<(), Error> {
+    fn count(&mut self, ctx: &Ctx, user: &UserId) -> Result<(), Error> {
+        let now = ctx.now;
         let since = now.plus_millis(-Self::WINDOW);
         self.sent.retain(|_, times| times.last().is_some_and(|last| *last > since));
-        let times = self.sent.entry(user.clone()).or_default();
+        let times = self.sent.entry((ctx.tenant.clone(), user.clone())).or_default();
         times.retain(|time| *time > since);
         if times.len() >= MAX_CODES {
             return Err(Error::TooManyCodes);
@@ -87,7 +88,7 @@ impl<S: StepUpStore> Ceremonies for Codes<S> {
     ) -> Result<bool, Error> {
         match answer {
             Answer::Code(code) => {
-                self.count(user, ctx.now)?;
+                self.count(ctx, user)?;
                 Ok((self.is_correct)(ctx, user, code))
             }
             Answer::Credential(_) => Ok(false),

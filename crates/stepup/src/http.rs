@@ -1,5 +1,7 @@
 //! Requests and responses of frameworks that use the types of the crate `http`, such as axum and hyper.
 
+use std::sync::Arc;
+
 use ::http::{HeaderMap, Response, StatusCode, header};
 use kernel::{Ctx, SigningKeys};
 
@@ -69,8 +71,13 @@ impl Error {
 }
 
 impl<B: From<String>> From<Error> for Response<B> {
-    /// Returns [`Error::response`].
+    /// Returns [`Error::response`]. If its status is 500 or more, the error is in the extensions of the response as
+    /// `Arc<Error>`, for the log.
     fn from(error: Error) -> Self {
-        error.response()
+        let mut response = error.response();
+        if error.status() >= 500 {
+            response.extensions_mut().insert(Arc::new(error));
+        }
+        response
     }
 }

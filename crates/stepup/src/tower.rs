@@ -12,7 +12,7 @@ use std::{
 
 use ::http::{HeaderValue, Method, Request, Response, StatusCode, header, request::Parts};
 use http_body::Body;
-use http_body_util::{BodyExt, Limited};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
 use kernel::Ctx;
 use tokio::sync::Mutex;
 use tower_layer::Layer;
@@ -52,13 +52,13 @@ impl<F: Ceremonies> StepUp<F> {
     }
 
     /// Returns a service for `POST …/challenge-options` and `POST …/verify`, as [`Service::answer`] describes them. The last
-    /// segment of the path decides.
+    /// segment of the path decides. Bodies are `application/json` of at most 64 KiB.
     pub fn endpoint(&self) -> Endpoint<F> {
         Endpoint(self.clone())
     }
 
     /// Returns a layer that lets a request pass only with a token for this purpose, and consumes it. The request's
-    /// extensions then have an `Arc<Consumed>`. If the operation may fail for another reason, call [`StepUp::consume`] after
+    /// extensions then have an `Arc<Consumed>`: a handler that takes it cannot run without the layer. If the operation may fail for another reason, call [`StepUp::consume`] after
     /// you have checked that, so that the user need not step up again.
     pub fn require(&self, purpose: Purpose) -> RequireStepUp<F> {
         RequireStepUp { stepup: self.clone(), purpose }
@@ -88,35 +88,41 @@ impl<F: Ceremonies> StepUp<F> {
     where
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
-        let mut response = Response::new(String::new());
         if parts.method != Method::POST {
-            *response.status_mut() = StatusCode::METHOD_NOT_ALLOWED;
+            let mut response = refused(StatusCode::METHOD_NOT_ALLOWED);
             response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("POST"));
             return Ok(response);
         }
         let (mut ctx, caller) = self.caller(parts)?;
-        let body = Limited::new(body, MAX_BODY).collect().await;
-        let body = body.map_err(|error| Error::Malformed(error.to_string()))?.to_bytes();
+        // Another site can make a browser send only other types without asking.
+        let kind = parts.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        let kind = kind.and_then(|kind| kind.split(';').next()).unwrap_or_default();
+        if !kind.trim().eq_ignore_ascii_case("application/json") {
+            return Ok(refused(StatusCode::UNSUPPORTED_MEDIA_TYPE));
+        }
+        let body = match Limited::new(body, MAX_BODY).collect().await {
+            Ok(body) => body.to_bytes(),
+            Err(error) if error.is::<LengthLimitError>() => {
+                return Ok(refused(StatusCode::PAYLOAD_TOO_LARGE));
+            }
+            Err(error) => return Err(Error::Malformed(error.to_string())),
+        };
         // A body that arrived slowly keeps no challenge valid.
         ctx.now = ctx.env.now();
         let operation = parts.uri.path().rsplit('/').next().unwrap_or_default();
         let answer = self.0.service.lock().await.answer(&ctx, &caller, operation, &body).await?;
-        *response.body_mut() = answer.to_string();
-        let json = HeaderValue::from_static("application/json");
-        response.headers_mut().insert(header::CONTENT_TYPE, json);
+        let mut response = Response::new(answer.to_string());
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
         Ok(response)
     }
 }
 
-/// Converts an error to a response. If its status is 500 or more, it is in the response's extensions as `Arc<Error>`, for
-/// the log.
-fn refusal<R: From<String>>(error: Error) -> Response<R> {
-    let status = error.status();
-    let error = Arc::new(error);
-    let mut response = error.response();
-    if status >= 500 {
-        response.extensions_mut().insert(error);
-    }
+/// Returns a response without a body.
+fn refused(status: StatusCode) -> Response<String> {
+    let mut response = Response::new(String::new());
+    *response.status_mut() = status;
     response
 }
 
@@ -148,7 +154,7 @@ where
         let stepup = self.0.clone();
         Box::pin(async move {
             let (parts, body) = request.into_parts();
-            Ok(stepup.answer(&parts, body).await.unwrap_or_else(refusal))
+            Ok(stepup.answer(&parts, body).await.unwrap_or_else(Response::from))
         })
     }
 }
@@ -209,7 +215,7 @@ where
         Box::pin(async move {
             let (mut parts, body) = request.into_parts();
             match guard.stepup.consume(&parts, &guard.purpose).await {
-                Err(error) => Ok(refusal(error)),
+                Err(error) => Ok(error.into()),
                 Ok(consumed) => {
                     parts.extensions.insert(Arc::new(consumed));
                     inner.call(Request::from_parts(parts, body)).await

@@ -50,6 +50,7 @@ fn body(response: &Response<String>) -> Value {
 
 fn post(path: &str, body: &Value) -> Request<String> {
     let request = Request::builder().method("POST").uri(path).header("x-user", "42");
+    let request = request.header("content-type", "application/json; charset=utf-8");
     request.body(body.to_string()).unwrap()
 }
 
@@ -59,7 +60,7 @@ async fn token(stepup: &StepUp) -> String {
     let (_, asked) = send(&mut endpoint, post("/challenge-options", &json!({ "purpose": "SHIP" }))).await;
     let attempt = json!({ "challengeId": body(&asked)["challengeId"], "factor": "TOTP", "code": "123456" });
     let (status, verified) = send(&mut endpoint, post("/step-up/verify", &attempt)).await;
-    assert_eq!(status, 200);
+    assert_eq!((status, &verified.headers()["cache-control"]), (200, &HeaderValue::from_static("no-store")));
     body(&verified)["token"].as_str().unwrap().to_owned()
 }
 
@@ -75,10 +76,15 @@ async fn endpoint_refuses_what_is_no_step_up() {
     let (status, response) = send(&mut endpoint, nobody).await;
     assert_eq!((status, &body(&response)["code"]), (401, &json!("UNAUTHENTICATED")));
     let long = json!({ "purpose": "x".repeat(64 * 1024) });
+    assert_eq!(send(&mut endpoint, post("/challenge-options", &long)).await.0, 413);
+    for kind in ["text/plain", "application/json-seq", ""] {
+        let mut other = post("/challenge-options", &json!({ "purpose": "SHIP" }));
+        other.headers_mut().insert("content-type", HeaderValue::from_static(kind));
+        assert_eq!(send(&mut endpoint, other).await.0, 415, "{kind}");
+    }
     for (path, sent, status, code) in [
         ("/other", json!({}), 404, "NOT_FOUND"),
         ("/challenge-options", json!({ "purpose": "OTHER" }), 400, "UNKNOWN_PURPOSE"),
-        ("/challenge-options", long, 400, "INVALID_REQUEST"),
         ("/verify", json!({}), 400, "INVALID_REQUEST"),
     ] {
         let (found, response) = send(&mut endpoint, post(path, &sent)).await;

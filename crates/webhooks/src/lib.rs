@@ -4,7 +4,7 @@
 //!
 //! Receivers need only [`Verifier`]. Take the crate without its default features, with the feature `event`:
 //!
-#![doc = concat!("```no_run\n", include_str!("../examples/receive.rs"), "```")]
+#![cfg_attr(feature = "event", doc = concat!("```no_run\n", include_str!("../examples/receive.rs"), "```"))]
 //!
 #![cfg_attr(feature = "deliver", doc = include_str!("send.md"))]
 #![cfg_attr(not(feature = "deliver"), doc = "The default feature `deliver` adds what senders need.")]

@@ -15,8 +15,10 @@ pub struct ReceivedEvent {
     pub kind: String,
     /// `ten_…`
     pub tenant_id: String,
-    /// What the event is about: its type and its ID, such as `user` and `usr_…`.
-    pub resource: (String, String),
+    /// The type of what the event is about, such as `user`.
+    pub resource_type: String,
+    /// The ID of what the event is about, such as `usr_…`.
+    pub resource_id: String,
     /// All members of the event.
     pub json: Value,
 }
@@ -24,8 +26,14 @@ pub struct ReceivedEvent {
 impl ReceivedEvent {
     fn of(json: Value) -> Option<Self> {
         let text = |pointer: &str| json.pointer(pointer)?.as_str().map(str::to_owned);
-        let resource = (text("/resource/type")?, text("/resource/id")?);
-        Some(Self { id: text("/id")?, kind: text("/type")?, tenant_id: text("/tenantId")?, resource, json })
+        Some(Self {
+            id: text("/id")?,
+            kind: text("/type")?,
+            tenant_id: text("/tenantId")?,
+            resource_type: text("/resource/type")?,
+            resource_id: text("/resource/id")?,
+            json,
+        })
     }
 }
 
@@ -78,7 +86,7 @@ mod tests {
         let body = r#"{"id":"evt_1","type":"ACCOUNT_USER_CREATED","tenantId":"ten_1","resource":{"type":"user","id":"usr_1"},"data":{"a":1}}"#;
         let event = verifier.event_at(&signed(body), body.as_bytes(), NOW).unwrap();
         assert_eq!((&*event.id, &*event.kind, &*event.tenant_id), ("evt_1", "ACCOUNT_USER_CREATED", "ten_1"));
-        assert_eq!(event.resource, ("user".to_owned(), "usr_1".to_owned()));
+        assert_eq!((&*event.resource_type, &*event.resource_id), ("user", "usr_1"));
         assert_eq!(event.json["data"]["a"], 1);
         let changed = body.replace("usr_1", "usr_2");
         let refused = verifier.event_at(&signed(body), changed.as_bytes(), NOW);

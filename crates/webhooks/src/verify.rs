@@ -99,6 +99,7 @@ impl Error for InvalidSecret {}
 
 /// The reason why an environment variable has no secrets. `Debug` writes the whole sentence, for a `main` that returns it.
 #[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct InvalidVariable {
     /// The name of the variable.
     pub name: String,

@@ -125,3 +125,16 @@ async fn gap_of_many_groups_ends_at_the_group_of_the_next_entry() {
     let expected = [missing(0, 4_608), missing(4_608, 4_700), Finding::NotCompared { size: 5_000 }];
     assert_eq!((found.findings, found.entries), (expected.to_vec(), 300));
 }
+
+#[tokio::test]
+async fn checkpoint_of_an_altered_group_is_compared_once() {
+    let mut world = World::new();
+    world.append(256).await;
+    world.seal().await;
+    let mut log = Log(world);
+    let clean = log.verify(Damage::default()).await.unwrap();
+    let altered = Damage { rows: |rows| rows[7].leaf = [0; 32], ..Damage::default() };
+    let found = log.verify(altered).await.unwrap();
+    assert!(found.count > 0);
+    assert_eq!(found.checkpoints, clean.checkpoints);
+}

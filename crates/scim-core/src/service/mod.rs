@@ -69,7 +69,7 @@ impl Answer {
         kind.into_iter().chain(location).chain(challenge).collect()
     }
 
-    /// Returns the response to a request without valid credentials (RFC 7644 §2). [`BearerToken::check`] does.
+    /// Returns the response to a request without valid credentials (RFC 7644 §2). [`BearerToken::check`] returns it.
     pub fn unauthorized() -> Self {
         let body = error_body(401, None, "The bearer token is missing or invalid.");
         Self { status: 401, location: None, body: Some(body), error: None }

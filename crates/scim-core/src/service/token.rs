@@ -13,8 +13,8 @@ pub struct BearerToken(Secret<String>);
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidBearerToken {
-    /// It is empty or has other characters (RFC 6750 §2.1).
-    #[error("a bearer token has one or more of the characters A-Z a-z 0-9 - . _ ~ + / and may end in =")]
+    /// It is shorter than [`BearerToken::MIN_LENGTH`] or has other characters (RFC 6750 §2.1).
+    #[error("a bearer token has at least 32 of the characters A-Z a-z 0-9 - . _ ~ + / and may end in =")]
     Malformed,
     /// The environment variable with this name has no bearer token.
     #[error("{0}: {1}")]
@@ -28,16 +28,19 @@ impl fmt::Debug for InvalidBearerToken {
 }
 
 impl BearerToken {
-    /// Takes a token that you created. It must be random, for example 32 bytes in base64.
+    /// Minimum number of characters, so that nobody can guess a random token.
+    pub const MIN_LENGTH: usize = 32;
+
+    /// Takes a token that you created. It must be random, for example of `openssl rand -base64 32`.
     ///
     /// # Errors
     ///
-    /// [`InvalidBearerToken::Malformed`] if it is empty, or has a character that it must not have (RFC 6750 §2.1).
+    /// [`InvalidBearerToken::Malformed`] if it is too short, or has a character that it must not have (RFC 6750 §2.1).
     pub fn new(token: impl Into<String>) -> Result<Self, InvalidBearerToken> {
         let token = Secret::new(token.into());
         let text = token.expose().trim_end_matches('=');
         let is_valid = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~+/".contains(&byte);
-        if !text.is_empty() && text.bytes().all(is_valid) {
+        if text.len() >= Self::MIN_LENGTH && text.bytes().all(is_valid) {
             Ok(Self(token))
         } else {
             Err(InvalidBearerToken::Malformed)

@@ -3,7 +3,7 @@
 use std::{
     fmt::Display,
     path::PathBuf,
-    sync::{Arc, PoisonError, RwLock},
+    sync::{Arc, Mutex, PoisonError, RwLock},
 };
 
 use rustls::{
@@ -14,8 +14,8 @@ use rustls::{
     sign::CertifiedKey,
 };
 
-/// A certificate and its key, which are read again for each new connection. So a renewed certificate is used without a
-/// restart.
+/// A certificate and its key. The files are read again for each new connection and each time that metrics are read, so a
+/// renewed certificate is used without a restart.
 #[derive(Debug)]
 pub(super) struct ClientCertificate {
     /// The certificate and those of its issuers, in PEM.
@@ -24,6 +24,8 @@ pub(super) struct ClientCertificate {
     key: PathBuf,
     provider: Arc<CryptoProvider>,
     current: RwLock<Loaded>,
+    /// The last logged problem.
+    problem: Mutex<Option<String>>,
 }
 
 #[derive(Debug, Clone)]
@@ -37,26 +39,40 @@ impl ClientCertificate {
     /// Loads the certificate. The error names the parameter and the file.
     pub(super) fn new(chain: PathBuf, key: PathBuf, provider: Arc<CryptoProvider>) -> Result<Self, String> {
         let current = RwLock::new(load(&chain, &key, &provider)?);
-        Ok(Self { chain, key, provider, current })
+        Ok(Self { chain, key, provider, current, problem: Mutex::default() })
     }
 
-    /// Returns when the certificate of the newest connection expires, in seconds since 1970.
+    /// Returns when the certificate for the next connection expires, in seconds since 1970.
     pub(super) fn ends(&self) -> i64 {
-        self.current.read().unwrap_or_else(PoisonError::into_inner).ends
+        self.loaded().ends
+    }
+
+    /// Returns the certificate in the files, or the previous one while they cannot be used. Logs each problem once.
+    fn loaded(&self) -> Loaded {
+        let (loaded, problem) = match load(&self.chain, &self.key, &self.provider) {
+            Ok(loaded) => {
+                *self.current.write().unwrap_or_else(PoisonError::into_inner) = loaded.clone();
+                (loaded, None)
+            }
+            Err(problem) => {
+                (self.current.read().unwrap_or_else(PoisonError::into_inner).clone(), Some(problem))
+            }
+        };
+        let mut known = self.problem.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(problem) = problem.as_ref().filter(|problem| known.as_ref() != Some(problem)) {
+            tracing::error!(
+                problem,
+                "cannot load the client certificate for the database; the previous one stays in use"
+            );
+        }
+        *known = problem;
+        loaded
     }
 }
 
 impl ResolvesClientCert for ClientCertificate {
     fn resolve(&self, _: &[&[u8]], _: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {
-        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
-        match load(&self.chain, &self.key, &self.provider) {
-            Ok(loaded) => *current = loaded,
-            Err(problem) => tracing::error!(
-                problem,
-                "cannot load the client certificate for the database; the previous one stays in use"
-            ),
-        }
-        Some(Arc::clone(&current.key))
+        Some(self.loaded().key)
     }
 
     fn has_certs(&self) -> bool {

@@ -69,7 +69,8 @@ impl PostgresTarget {
         })?;
         config.connect_timeout(OPENED_WITHIN).tcp_user_timeout(SILENCE);
         config.keepalives_idle(SILENCE).keepalives_interval(SILENCE).keepalives_retries(2);
-        let local = config.get_hosts().iter().all(|host| matches!(host, Host::Unix(_)));
+        let is_remote = |host: &Host| !matches!(host, Host::Unix(_));
+        let local = !config.get_hosts().iter().any(is_remote) && config.get_hostaddrs().is_empty();
         let (ssl_mode, verified) = match mode.as_str() {
             "disable" => (SslMode::Disable, false),
             "prefer" => (SslMode::Prefer, false),
@@ -106,7 +107,9 @@ impl PostgresTarget {
             Host::Unix(_) => true,
             Host::Tcp(name) => name == "localhost" || name.parse().is_ok_and(|ip: IpAddr| ip.is_loopback()),
         };
-        self.verified || self.config.get_hosts().iter().all(here)
+        let is_local = self.config.get_hosts().iter().all(here)
+            && self.config.get_hostaddrs().iter().all(IpAddr::is_loopback);
+        self.verified || is_local
     }
 
     /// Opens a connection.
@@ -241,6 +244,12 @@ mod tests {
         assert!(tls("postgres://u:p@db/x?sslmode=verify-full&application_name=a%20b"));
         assert!(!tls("postgres://u:p@db/x?sslmode=disable"));
         assert!(!tls("postgres:///x?host=/run/postgresql"), "a Unix socket cannot be intercepted");
+        assert!(tls("postgres://u:p@/x?hostaddr=192.0.2.7"));
+        let is_safe = |url: &str| PostgresTarget::parse(url).ok().unwrap().is_safe();
+        assert!(is_safe("postgres:///x?host=/run/postgresql") && is_safe("postgres://u@localhost/x"));
+        assert!(is_safe("postgres://u@db/x?sslmode=verify-full") && !is_safe("postgres://u@db/x"));
+        assert!(!is_safe("postgres://u@/x?hostaddr=192.0.2.7"));
+        assert!(!is_safe("postgres://u@localhost/x?hostaddr=192.0.2.7"));
     }
 
     #[test]

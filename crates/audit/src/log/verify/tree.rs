@@ -167,9 +167,9 @@ impl<S: VerifyStore + ?Sized> Verifier<'_, S> {
         self.compare().await
     }
 
-    /// Verifies a larger subtree against its stored hash.
+    /// Verifies a subtree of several groups against its stored hash.
     async fn subtree(&mut self, place: NodePosition, hash: Hash) -> StoreResult<()> {
-        if place.level < 2 || !self.is_known {
+        if !self.is_known {
             return Ok(());
         }
         let kept = self.hashes(place.level, place.index, place.index + 1).await?;
