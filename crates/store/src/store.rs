@@ -30,6 +30,14 @@ pub enum DatabaseUrl {
 pub struct ParseDatabaseUrlError(String);
 
 impl DatabaseUrl {
+    /// Returns the file with the private key of the client certificate for PostgreSQL (`sslkey`).
+    pub fn key_file(&self) -> Option<PathBuf> {
+        let Self::Postgres(url) = self else { return None };
+        let (_, query) = url.split_once('?')?;
+        let key = form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "sslkey");
+        key.map(|(_, path)| PathBuf::from(&*path))
+    }
+
     /// Returns whether the database exists, as far as this is known without a connection: an SQLite file may be
     /// missing.
     pub fn may_exist(&self) -> bool {

@@ -67,7 +67,8 @@ async fn keys(findings: &mut Findings, raw: &Raw, settings: &Settings) {
             }
         }
     }
-    for path in raw.secret_files() {
+    let client_key = settings.database_url.key_file();
+    for path in raw.secret_files().into_iter().chain(client_key.as_deref()) {
         if let Some(mode) = mode(path).filter(|mode| mode & 0o007 != 0) {
             findings.warn(
                 "keys",

@@ -24,7 +24,7 @@ pub const KEYS: &[Key] = &[
     Key {
         name: "database_url",
         default: "sqlite:{data_dir}/gatehouse.db",
-        help: "Database: `sqlite:PATH` or `postgres://user:password@host/database`.",
+        help: "Database: `sqlite:PATH` or `postgres://user:password@host/database`, which may end with `?` and the parameters `sslmode`, `sslrootcert`, `sslcert` and `sslkey`.",
     },
     Key {
         name: "bind",

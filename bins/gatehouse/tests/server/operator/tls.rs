@@ -1,6 +1,7 @@
 //! TLS of the server, and of its database connection.
 
 use std::{
+    os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
     process::Command,
     time::Duration,
@@ -156,6 +157,9 @@ fn a_client_certificate_authenticates_to_postgresql_and_is_reloaded() {
     let mut server = process.serve();
     let is_ready = || Caller::anonymous(server.address).get("/readyz").status == 200;
     assert!(is_ready());
+    std::fs::set_permissions(&own_key, std::fs::Permissions::from_mode(0o644)).unwrap();
+    let report = String::from_utf8(process.run(&["doctor"]).stdout).unwrap();
+    assert!(report.contains("client.key is accessible to all users"), "{report}");
     let ends = || {
         let metrics = Caller::anonymous(server.address).get("/metrics").text;
         let gauge = "gatehouse_database_certificate_ends_timestamp_seconds ";
