@@ -83,11 +83,12 @@ impl Examination {
         }
         let days_left = |ends: i64| (ends - now.unix_millis() / 1000).div_euclid(24 * 60 * 60);
         if let Some(days) = self.certificate_ends.map(days_left).filter(|days| *days < SOON) {
-            problems.push(match days {
-                ..0 => "the client certificate for the database (sslcert) has expired".to_owned(),
-                1 => "the client certificate for the database (sslcert) expires in 1 day".to_owned(),
-                days => format!("the client certificate for the database (sslcert) expires in {days} days"),
-            });
+            let when = match days {
+                1 => "expires in 1 day".to_owned(),
+                days if days < 0 => "has expired".to_owned(),
+                days => format!("expires in {days} days"),
+            };
+            problems.push(format!("the client certificate for the database (sslcert) {when}"));
         }
         if !self.durable {
             problems.push(
