@@ -206,6 +206,16 @@ fn policy_needs_its_quorum() {
 }
 
 #[test]
+fn checkpoint_of_another_log_is_refused_although_its_key_is_known() {
+    let log = Log::new(0..20);
+    let newest = Checkpoint::read(&log.note(13)).unwrap();
+    let other = Checkpoint::new("ten_other", 13, mth(&log.leaves[..13]));
+    let note = log.keys.sign(&other).unwrap();
+    let witnessed = WitnessedLog::new(log.keys.of("ten_other"), Some(newest));
+    assert_eq!(witnessed.verified(&note).unwrap_err(), WitnessError::Origin(other.origin));
+}
+
+#[test]
 fn private_key_needs_its_algorithm_and_its_id() {
     let (_, text) = Cosigner::generate(&env(), "w").unwrap();
     let (rest, key) = text.expose().rsplit_once('+').unwrap();
