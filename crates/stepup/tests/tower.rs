@@ -5,11 +5,14 @@ use std::{
     convert::Infallible,
     future::{Ready, poll_fn, ready},
     net::IpAddr,
+    pin::Pin,
     sync::Arc,
-    task::{Context, Poll},
+    task::{Context, Poll, Waker},
 };
 
+use axum::body::Bytes;
 use http::{HeaderValue, Request, Response, request::Parts};
+use http_body::{Body, Frame};
 use kernel::{Ctx, MasterKeys, SystemEnv, UserId};
 use serde_json::{Value, json};
 use stepup::{
@@ -77,6 +80,8 @@ async fn endpoint_refuses_what_is_no_step_up() {
     assert_eq!((status, &body(&response)["code"]), (401, &json!("UNAUTHENTICATED")));
     let long = json!({ "purpose": "x".repeat(64 * 1024) });
     assert_eq!(send(&mut endpoint, post("/challenge-options", &long)).await.0, 413);
+    let allowed = json!({ "purpose": "x".repeat(60 * 1024) });
+    assert_eq!(send(&mut endpoint, post("/challenge-options", &allowed)).await.0, 400);
     for kind in ["text/plain", "application/json-seq", ""] {
         let mut other = post("/challenge-options", &json!({ "purpose": "SHIP" }));
         other.headers_mut().insert("content-type", HeaderValue::from_static(kind));
@@ -91,6 +96,28 @@ async fn endpoint_refuses_what_is_no_step_up() {
         assert_eq!((found, &body(&response)["code"]), (status, &json!(code)), "{path}");
         assert!(response.extensions().get::<Arc<Error>>().is_none());
     }
+}
+
+/// A body whose client hangs up.
+struct HungUp;
+
+impl Body for HungUp {
+    type Data = Bytes;
+    type Error = std::io::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, std::io::Error>>> {
+        Poll::Ready(Some(Err(std::io::ErrorKind::ConnectionReset.into())))
+    }
+}
+
+#[tokio::test]
+async fn incomplete_body_is_no_request() {
+    let (parts, _) = post("/verify", &json!({})).into_parts();
+    let response = stepup().endpoint().call(Request::from_parts(parts, HungUp)).await.unwrap();
+    assert_eq!((response.status().as_u16(), &body(&response)["code"]), (400, &json!("INVALID_REQUEST")));
 }
 
 /// Says who stepped up.
@@ -135,6 +162,32 @@ async fn layer_lets_a_request_with_a_token_pass_once() {
     assert_eq!((status, &body(&response)["reason"]), (401, &json!("ALREADY_USED")));
     let (status, response) = send(&mut guarded, with_token("nobody")).await;
     assert_eq!((status, &body(&response)["code"]), (401, &json!("UNAUTHENTICATED")));
+}
+
+/// A service that is never ready.
+#[derive(Clone)]
+struct Busy;
+
+impl TowerService<Request<String>> for Busy {
+    type Response = Response<String>;
+    type Error = Infallible;
+    type Future = Ready<Result<Response<String>, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Pending
+    }
+
+    fn call(&mut self, _: Request<String>) -> Self::Future {
+        unreachable!("a service that is not ready was called")
+    }
+}
+
+#[test]
+fn guarded_service_is_ready_when_the_inner_one_is() {
+    let mut context = Context::from_waker(Waker::noop());
+    let guard = stepup().require(SHIP);
+    assert!(guard.layer(Busy).poll_ready(&mut context).is_pending());
+    assert!(guard.layer(Ship).poll_ready(&mut context).is_ready());
 }
 
 #[tokio::test]
