@@ -28,9 +28,9 @@ struct Fixed {
 static FIXED: LazyLock<Fixed> = LazyLock::new(|| {
     let now: Timestamp = NOW.parse().unwrap();
     let env = ManualEnv::at(now);
-    let pinned = Certificate::from_text(include_str!("../../fuzz/pinned/idp.pem")).unwrap();
-    let ours = Certificate::from_text(include_str!("../../fuzz/pinned/service.pem")).unwrap();
-    let private = BASE64.decode(include_str!("../../fuzz/pinned/service.pk8").trim().as_bytes()).unwrap();
+    let pinned = Certificate::from_text(include_str!("pinned/idp.pem")).unwrap();
+    let ours = Certificate::from_text(include_str!("pinned/service.pem")).unwrap();
+    let private = BASE64.decode(include_str!("pinned/service.pk8").trim().as_bytes()).unwrap();
     let kept = SealedKey { certificate: ours.clone(), sealed: String::new(), since: now };
     let provider = Provider {
         id: ProviderId::new(&env, &TenantId::new(&env)),
