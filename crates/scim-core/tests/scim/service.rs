@@ -259,7 +259,7 @@ fn bearer_token_is_checked_without_regard_to_the_case_of_its_scheme() {
         assert_eq!(BearerToken::new(text).err(), Some(InvalidBearerToken::Malformed));
     }
     let unset = BearerToken::from_env("SCIM_CORE_TOKEN_THAT_NOBODY_SETS").err().unwrap();
-    assert_eq!(unset.to_string(), "SCIM_CORE_TOKEN_THAT_NOBODY_SETS: is not set");
+    assert_eq!(format!("{unset:?}"), "SCIM_CORE_TOKEN_THAT_NOBODY_SETS: is not set");
 }
 
 #[test]
