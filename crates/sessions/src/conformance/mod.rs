@@ -99,7 +99,7 @@ async fn foreign(ctx: &Ctx, store: &mut dyn SessionStore, bob: &UserId) {
 }
 
 /// Binds a session of `user`, who exists, to a key.
-pub async fn bound_sessions(ctx: &Ctx, store: &mut dyn DeviceSessionStore, user: &UserId) {
+pub async fn bound_sessions(ctx: &Ctx, store: &mut impl DeviceSessionStore, user: &UserId) {
     let key = |letter: &str| {
         let coordinate = format!("{}A", letter.repeat(42));
         let key = json!({ "kty": "EC", "crv": "P-256", "x": coordinate, "y": coordinate });
