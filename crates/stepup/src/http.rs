@@ -54,27 +54,19 @@ impl<F: Ceremonies> Service<F> {
     }
 }
 
-impl Error {
-    /// Returns the response with status, JSON body and, for [`Error::Required`], the header `WWW-Authenticate`.
-    pub fn response<B: From<String>>(&self) -> Response<B> {
-        let mut response = Response::new(self.body().to_string().into());
+impl<B: From<String>> From<Error> for Response<B> {
+    /// Returns the response with status, JSON body and, for [`Error::Required`], the header `WWW-Authenticate`. If the status
+    /// is 500 or more, the error is in the extensions of the response as `Arc<Error>`, for the log.
+    fn from(error: Error) -> Self {
+        let mut response = Self::new(error.body().to_string().into());
         *response.status_mut() =
-            StatusCode::from_u16(self.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+            StatusCode::from_u16(error.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, header::HeaderValue::from_static("application/json"));
-        if let Self::Required(purpose) = self {
+        if let Error::Required(purpose) = &error {
             let challenge = format!("StepUp purpose={}", purpose.name).parse().ok();
             challenge.map(|challenge| headers.insert(header::WWW_AUTHENTICATE, challenge));
         }
-        response
-    }
-}
-
-impl<B: From<String>> From<Error> for Response<B> {
-    /// Returns [`Error::response`]. If its status is 500 or more, the error is in the extensions of the response as
-    /// `Arc<Error>`, for the log.
-    fn from(error: Error) -> Self {
-        let mut response = error.response();
         if error.status() >= 500 {
             response.extensions_mut().insert(Arc::new(error));
         }

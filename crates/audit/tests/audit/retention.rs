@@ -33,9 +33,7 @@ impl World {
     }
 
     async fn findings(&mut self) -> Vec<Finding> {
-        let (tenant, checkpoints) = (self.ctx.tenant.clone(), self.checkpoint_keys());
-        let keys = VerifyKeys { checkpoints: &checkpoints, entries: Some(&self.entries), retired: &[] };
-        verify(&mut self.audit_log, tenant.as_str(), keys, Vec::new()).await.unwrap().findings
+        self.verify().await.findings
     }
 
     /// Records the entries of a change.

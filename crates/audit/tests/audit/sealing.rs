@@ -4,7 +4,8 @@ use async_trait::async_trait;
 use audit::{
     MacProblem, MemoryAuditLog, StoredEntry,
     log::{
-        Batch, Checkpoint, CheckpointKeys, Finding, Lease, LockedLog, SealPolicy, SealStore, Unsealed, seal,
+        Batch, Checkpoint, CheckpointKeys, Finding, Lease, LockedLog, SealPolicy, SealStore, Unsealed,
+        VerifyStore as _, seal,
     },
 };
 use kernel::{StoreError, StoreResult};
@@ -74,15 +75,15 @@ async fn start_of_macs_is_kept_until_an_entry_without_one_is_accepted() {
     let mut world = World::new();
     world.append(1).await;
     world.seal().await;
-    let start = world.audit_log.claim(&lease(&world)).await.unwrap().unwrap().mac_start;
+    let start = world.audit_log.mac_start().await.unwrap();
     assert!(start.is_some());
     world.append(1).await;
     assert_eq!(world.seal_with(true).await.count, 1);
-    assert_eq!(world.audit_log.claim(&lease(&world)).await.unwrap().unwrap().mac_start, start);
+    assert_eq!(world.audit_log.mac_start().await.unwrap(), start);
     world.append(2).await;
     world.audit_log.tamper().values_mut().next_back().unwrap().mac = None;
     assert_eq!(world.seal_with(true).await.count, 2);
-    assert_eq!(world.audit_log.claim(&lease(&world)).await.unwrap().unwrap().mac_start, None);
+    assert_eq!(world.audit_log.mac_start().await.unwrap(), None);
 }
 
 /// A log with another newest checkpoint.
@@ -104,10 +105,6 @@ impl SealStore for WithNote<'_> {
     }
 }
 
-fn lease(world: &World) -> Lease {
-    Lease { owner: "test".into(), now: world.ctx.now, until: world.ctx.now }
-}
-
 #[tokio::test]
 async fn sealing_stops_if_the_log_is_not_as_it_was_signed() {
     let mut world = World::new();
@@ -120,7 +117,7 @@ async fn sealing_stops_if_the_log_is_not_as_it_was_signed() {
     let note =
         |keys: &CheckpointKeys, tenant: &str, size, root| keys.sign(&Checkpoint::new(tenant, size, root));
     let strangers = CheckpointKeys::derive(&masters(&[8]));
-    let lease = lease(&world);
+    let lease = world.lease();
     for refused in [
         None,
         note(&world.keys, tenant, 2, [0; 32]),

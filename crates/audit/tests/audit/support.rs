@@ -53,10 +53,14 @@ impl World {
         }
     }
 
+    /// Returns a lease that ends at once.
+    pub(crate) fn lease(&self) -> Lease {
+        Lease { owner: "test".into(), now: self.ctx.now, until: self.ctx.now }
+    }
+
     /// Seals a batch. Entries without MACs are included only if `accepts_missing_macs` is set.
     pub(crate) async fn seal_with(&mut self, accepts_missing_macs: bool) -> SealProgress {
-        let now = self.ctx.now;
-        let lease = Lease { owner: "test".into(), now, until: now };
+        let lease = self.lease();
         let policy = SealPolicy { checkpoints: &self.keys, entries: &self.entries, accepts_missing_macs };
         seal(&mut self.audit_log, policy, &self.ctx.tenant, &lease, None).await.unwrap()
     }
