@@ -9,10 +9,10 @@ use std::{
 use rustls::{
     ServerConfig,
     crypto::{self, CryptoProvider},
-    pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
     server::{ClientHello, ResolvesServerCert},
     sign::CertifiedKey,
 };
+use store::LoadedCertificate;
 
 use super::meter;
 use crate::file_watch::FileWatch;
@@ -39,13 +39,6 @@ struct WatchedCertificate {
     files: FileWatch,
     /// The last logged problem.
     problem: Option<String>,
-}
-
-/// A certificate with its key and expiry.
-pub struct Loaded {
-    key: CertifiedKey,
-    /// Seconds since 1970.
-    pub ends: i64,
 }
 
 impl Certificate {
@@ -110,16 +103,6 @@ fn provider() -> Arc<CryptoProvider> {
 }
 
 /// Loads a certificate and its key, which must match. The error names the file.
-pub fn load(files: &TlsFiles) -> Result<Loaded, String> {
-    let cert = |problem: &dyn std::fmt::Display| format!("tls_cert: {}: {problem}", files.cert.display());
-    let chain: Result<Vec<_>, _> =
-        CertificateDer::pem_file_iter(&files.cert).map_err(|error| cert(&error))?.collect();
-    let chain = chain.map_err(|error| cert(&error))?;
-    let Some(first) = chain.first() else { return Err(cert(&"the file contains no certificate")) };
-    let (_, parsed) = x509_parser::parse_x509_certificate(first).map_err(|error| cert(&error))?;
-    let ends = parsed.validity().not_after.timestamp();
-    let problem = |problem: &dyn std::fmt::Display| format!("tls_key: {}: {problem}", files.key.display());
-    let key = PrivateKeyDer::from_pem_file(&files.key).map_err(|error| problem(&error))?;
-    let key = CertifiedKey::from_der(chain, key, &provider()).map_err(|error| problem(&error))?;
-    Ok(Loaded { key, ends })
+pub fn load(files: &TlsFiles) -> Result<LoadedCertificate, String> {
+    store::load_certificate(&files.cert, &files.key, ["tls_cert", "tls_key"], &provider())
 }

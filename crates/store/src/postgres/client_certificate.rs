@@ -1,18 +1,13 @@
 //! The certificate with which Gatehouse authenticates to PostgreSQL.
 
 use std::{
-    fmt::Display,
-    path::PathBuf,
-    sync::{Arc, Mutex, PoisonError, RwLock},
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
 };
 
-use rustls::{
-    SignatureScheme,
-    client::ResolvesClientCert,
-    crypto::CryptoProvider,
-    pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
-    sign::CertifiedKey,
-};
+use rustls::{SignatureScheme, client::ResolvesClientCert, crypto::CryptoProvider, sign::CertifiedKey};
+
+use crate::load_certificate;
 
 /// A certificate and its key. The files are read again for each new connection and each time that metrics are read, so a
 /// renewed certificate is used without a restart.
@@ -23,23 +18,23 @@ pub(super) struct ClientCertificate {
     /// The private key, in PEM.
     key: PathBuf,
     provider: Arc<CryptoProvider>,
-    current: RwLock<Loaded>,
-    /// The last logged problem.
-    problem: Mutex<Option<String>>,
+    current: Mutex<Current>,
 }
 
 #[derive(Debug, Clone)]
-struct Loaded {
+struct Current {
     key: Arc<CertifiedKey>,
     /// When the certificate expires, in seconds since 1970.
     ends: i64,
+    /// Why the files could not be loaded at the last attempt.
+    problem: Option<String>,
 }
 
 impl ClientCertificate {
     /// Loads the certificate. The error names the parameter and the file.
     pub(super) fn new(chain: PathBuf, key: PathBuf, provider: Arc<CryptoProvider>) -> Result<Self, String> {
-        let current = RwLock::new(load(&chain, &key, &provider)?);
-        Ok(Self { chain, key, provider, current, problem: Mutex::default() })
+        let current = Mutex::new(load(&chain, &key, &provider)?);
+        Ok(Self { chain, key, provider, current })
     }
 
     /// Returns when the certificate for the next connection expires, in seconds since 1970.
@@ -48,26 +43,27 @@ impl ClientCertificate {
     }
 
     /// Returns the certificate in the files, or the previous one while they cannot be used. Logs each problem once.
-    fn loaded(&self) -> Loaded {
-        let (loaded, problem) = match load(&self.chain, &self.key, &self.provider) {
-            Ok(loaded) => {
-                *self.current.write().unwrap_or_else(PoisonError::into_inner) = loaded.clone();
-                (loaded, None)
+    fn loaded(&self) -> Current {
+        let loaded = load(&self.chain, &self.key, &self.provider);
+        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        match loaded {
+            Ok(loaded) => *current = loaded,
+            Err(problem) if current.problem.as_ref() != Some(&problem) => {
+                tracing::error!(
+                    problem,
+                    "cannot load the client certificate for the database; the previous one stays in use"
+                );
+                current.problem = Some(problem);
             }
-            Err(problem) => {
-                (self.current.read().unwrap_or_else(PoisonError::into_inner).clone(), Some(problem))
-            }
-        };
-        let mut known = self.problem.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(problem) = problem.as_ref().filter(|problem| known.as_ref() != Some(problem)) {
-            tracing::error!(
-                problem,
-                "cannot load the client certificate for the database; the previous one stays in use"
-            );
+            Err(_) => {}
         }
-        *known = problem;
-        loaded
+        current.clone()
     }
+}
+
+fn load(chain: &Path, key: &Path, provider: &CryptoProvider) -> Result<Current, String> {
+    let loaded = load_certificate(chain, key, ["sslcert", "sslkey"], provider)?;
+    Ok(Current { key: Arc::new(loaded.key), ends: loaded.ends, problem: None })
 }
 
 impl ResolvesClientCert for ClientCertificate {
@@ -78,17 +74,4 @@ impl ResolvesClientCert for ClientCertificate {
     fn has_certs(&self) -> bool {
         true
     }
-}
-
-fn load(chain: &PathBuf, key: &PathBuf, provider: &CryptoProvider) -> Result<Loaded, String> {
-    let named = |problem: &dyn Display| format!("sslcert: {}: {problem}", chain.display());
-    let certificates = CertificateDer::pem_file_iter(chain).map_err(|error| named(&error))?;
-    let certificates = certificates.collect::<Result<Vec<_>, _>>().map_err(|error| named(&error))?;
-    let first = certificates.first().ok_or_else(|| named(&"the file contains no certificate"))?;
-    let (_, parsed) = x509_parser::parse_x509_certificate(first).map_err(|error| named(&error))?;
-    let ends = parsed.validity().not_after.timestamp();
-    let named = |problem: &dyn Display| format!("sslkey: {}: {problem}", key.display());
-    let private = PrivateKeyDer::from_pem_file(key).map_err(|error| named(&error))?;
-    let certified = CertifiedKey::from_der(certificates, private, provider).map_err(|error| named(&error))?;
-    Ok(Loaded { key: Arc::new(certified), ends })
 }
