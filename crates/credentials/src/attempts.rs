@@ -38,6 +38,14 @@ pub struct Limit {
     pub most: usize,
     /// The length of the window in milliseconds.
     pub window: i64,
+    /// How many attempts [`take`] counts, usually 1.
+    pub count: usize,
+}
+
+impl Limit {
+    fn new(key: &[&str], most: usize, window: i64) -> Self {
+        Self { key: AttemptKey::of(key), most, window, count: 1 }
+    }
 }
 
 /// Returns the client's network as limits count it: the address for IPv4, the /64 for IPv6.
@@ -55,31 +63,30 @@ pub fn origin(address: Option<IpAddr>) -> String {
 /// Limits for passwords: 10 in 5 minutes per sign-in address and client address, 100 in 5 minutes per client address.
 pub fn password(email: &str, origin: &str) -> Vec<Limit> {
     vec![
-        Limit { key: AttemptKey::of(&["password", email, origin]), most: 10, window: 5 * MINUTE },
-        Limit { key: AttemptKey::of(&["password", origin]), most: 100, window: 5 * MINUTE },
+        Limit::new(&["password", email, origin], 10, 5 * MINUTE),
+        Limit::new(&["password", origin], 100, 5 * MINUTE),
     ]
 }
 
 /// Limit for passwords from client addresses that never signed the account in: 50 per hour and sign-in address.
 pub fn password_by_strangers(email: &str) -> Vec<Limit> {
-    vec![Limit { key: AttemptKey::of(&["password by strangers", email]), most: 50, window: 60 * MINUTE }]
+    vec![Limit::new(&["password by strangers", email], 50, 60 * MINUTE)]
 }
 
 fn codes_of(tenant: &TenantId, user: &UserId) -> Limit {
-    let key = AttemptKey::of(&["code", tenant.as_str(), user.as_str()]);
-    Limit { key, most: 10, window: 5 * MINUTE }
+    Limit::new(&["code", tenant.as_str(), user.as_str()], 10, 5 * MINUTE)
 }
 
 /// Limits for TOTP codes at sign-in: 10 in 5 minutes per client address, and 10 per account.
 pub fn totp(tenant: &TenantId, user: &UserId, origin: &str) -> Vec<Limit> {
-    let by_origin = Limit { key: AttemptKey::of(&["totp", origin]), most: 10, window: 5 * MINUTE };
+    let by_origin = Limit::new(&["totp", origin], 10, 5 * MINUTE);
     vec![by_origin, codes_of(tenant, user)]
 }
 
 /// Limit for TOTP codes at a step-up: 10 in 5 minutes per session, separate from those at sign-in. An attacker with a
 /// stolen session therefore cannot exhaust the user's attempts to sign in.
 pub fn step_up(session: &str) -> Vec<Limit> {
-    vec![Limit { key: AttemptKey::of(&["step-up", session]), most: 10, window: 5 * MINUTE }]
+    vec![Limit::new(&["step-up", session], 10, 5 * MINUTE)]
 }
 
 /// The number of consecutive wrong codes, at sign-in and step-up together, after which an account accepts no codes. A
@@ -88,38 +95,48 @@ pub const MAX_WRONG_CODES: i64 = 100;
 
 /// Limits for recovery codes: 5 in 5 minutes per client address, and 10 per account together with TOTP codes.
 pub fn recovery_code(tenant: &TenantId, user: &UserId, origin: &str) -> Vec<Limit> {
-    let by_origin = Limit { key: AttemptKey::of(&["recovery code", origin]), most: 5, window: 5 * MINUTE };
+    let by_origin = Limit::new(&["recovery code", origin], 5, 5 * MINUTE);
     vec![by_origin, codes_of(tenant, user)]
 }
 
 /// Limit for links, tickets and passkeys, which cannot be guessed: 100 in 5 minutes per client address.
 pub fn other(what: &str, origin: &str) -> Vec<Limit> {
-    vec![Limit { key: AttemptKey::of(&["other", what, origin]), most: 100, window: 5 * MINUTE }]
+    vec![Limit::new(&["other", what, origin], 100, 5 * MINUTE)]
 }
 
 /// Limits for links by mail that anybody can ask for: 5 per hour and sign-in address, 20 in 5 minutes per client
 /// address.
 pub fn forgotten_password(email: &str, origin: &str) -> Vec<Limit> {
     vec![
-        Limit { key: AttemptKey::of(&["forgotten password", origin]), most: 20, window: 5 * MINUTE },
-        Limit { key: AttemptKey::of(&["forgotten password of", email]), most: 5, window: 60 * MINUTE },
+        Limit::new(&["forgotten password", origin], 20, 5 * MINUTE),
+        Limit::new(&["forgotten password of", email], 5, 60 * MINUTE),
     ]
 }
 
 /// Limit for starting single sign-on: 1,000 in 5 minutes per client address. It is high because an office shares one
 /// address and there is nothing to guess.
 pub fn federated(origin: &str) -> Vec<Limit> {
-    vec![Limit { key: AttemptKey::of(&["federated", origin]), most: 1000, window: 5 * MINUTE }]
+    vec![Limit::new(&["federated", origin], 1000, 5 * MINUTE)]
 }
 
 /// Limit for webhook tests: 10 per minute and tenant.
 pub fn webhook_test(tenant: &TenantId) -> Vec<Limit> {
-    vec![Limit { key: AttemptKey::of(&["webhook test", tenant.as_str()]), most: 10, window: MINUTE }]
+    vec![Limit::new(&["webhook test", tenant.as_str()], 10, MINUTE)]
 }
 
 /// Limit for requests to addresses that a tenant chooses: 20 per minute and tenant.
 pub fn look_up(tenant: &TenantId) -> Vec<Limit> {
-    vec![Limit { key: AttemptKey::of(&["look-up", tenant.as_str()]), most: 20, window: MINUTE }]
+    vec![Limit::new(&["look-up", tenant.as_str()], 20, MINUTE)]
+}
+
+/// Limits for mails that administrators cause: 10 per hour and recipient, 1,000 per hour and tenant. `recipients` are
+/// distinct addresses.
+pub fn mails(tenant: &TenantId, recipients: &[&str]) -> Vec<Limit> {
+    let to = |address: &&str| Limit::new(&["mail to", address], 10, 60 * MINUTE);
+    let of_tenant = Limit::new(&["mails of", tenant.as_str()], 1000, 60 * MINUTE);
+    let mut limits: Vec<_> = recipients.iter().map(to).collect();
+    limits.push(Limit { count: recipients.len(), ..of_tenant });
+    limits
 }
 
 /// The decision whether an attempt may be evaluated.
@@ -134,7 +151,7 @@ pub enum AttemptOutcome {
     },
 }
 
-/// Counts an attempt against all limits, or against none if one is exhausted.
+/// Counts an attempt against all limits, or against none if one would be exceeded.
 pub async fn take(
     store: &mut dyn AttemptStore,
     mut limits: Vec<Limit>,
@@ -148,9 +165,9 @@ pub async fn take(
     let mut counted = store.attempts(&keys).await?;
     for (limit, times) in limits.iter().zip(&mut counted) {
         times.retain(|time| *time > present - limit.window);
-        if times.len() >= limit.most {
-            // Wait until the oldest of the last `limit.most` attempts leaves the window.
-            let leaving = times.len().checked_sub(limit.most).and_then(|index| times.get(index)).copied();
+        if let excess @ 1.. = (times.len() + limit.count).saturating_sub(limit.most) {
+            // Wait until that many of the oldest attempts have left the window.
+            let leaving = times.get(excess - 1).copied();
             wait = wait.max(leaving.unwrap_or(present) + limit.window - present);
         }
     }
@@ -159,7 +176,7 @@ pub async fn take(
         return Ok(AttemptOutcome::No { retry_after: seconds.max(1) });
     }
     let with_this = |(limit, mut times): (&Limit, Vec<i64>)| {
-        times.push(present);
+        times.extend(std::iter::repeat_n(present, limit.count));
         (limit.key, times, now.plus_millis(limit.window))
     };
     let kept: Vec<_> = limits.iter().zip(counted).map(with_this).collect();
@@ -281,5 +298,32 @@ mod tests {
         assert_eq!(of("2001:db8:1:2:3::4"), of("2001:db8:1:2::ffff"));
         assert_ne!(of("2001:db8:1:2::1"), of("2001:db8:1:3::1"));
         assert_eq!(of("203.0.113.9"), "203.0.113.9");
+    }
+
+    #[tokio::test]
+    async fn mails_are_counted_for_each_recipient_and_the_tenant() {
+        let mut store = MemoryAttempts::default();
+        let tenant = TenantId::new(&kernel::SystemEnv::default());
+        let other = TenantId::new(&kernel::SystemEnv::default());
+        for minute in 0..10 {
+            let taken = take(&mut store, mails(&tenant, &["ada", "bob"]), at(minute * MINUTE)).await;
+            assert_eq!(taken.unwrap(), AttemptOutcome::Yes);
+        }
+        let again = |tenant, address: &'static [&'static str]| mails(tenant, address);
+        let refused = AttemptOutcome::No { retry_after: 50 * 60 };
+        for tenant in [&tenant, &other] {
+            let taken = take(&mut store, again(tenant, &["cleo", "bob"]), at(10 * MINUTE)).await;
+            assert_eq!(taken.unwrap(), refused, "whichever tenant sends it");
+        }
+        let many: Vec<_> = (0..980).map(|number| number.to_string()).collect();
+        let many: Vec<_> = many.iter().map(String::as_str).collect();
+        let now = at(20 * MINUTE);
+        assert_eq!(take(&mut store, mails(&tenant, &many), now).await.unwrap(), AttemptOutcome::Yes);
+        // 1,000 were sent. Two of the first minute leave the window first.
+        let wait = |minutes: u64| AttemptOutcome::No { retry_after: minutes * 60 };
+        assert_eq!(take(&mut store, again(&tenant, &["x"]), now).await.unwrap(), wait(40));
+        assert_eq!(take(&mut store, again(&tenant, &["x", "y"]), now).await.unwrap(), wait(40));
+        assert_eq!(take(&mut store, again(&tenant, &["x", "y", "z"]), now).await.unwrap(), wait(41));
+        assert_eq!(take(&mut store, again(&other, &["x"]), now).await.unwrap(), AttemptOutcome::Yes);
     }
 }

@@ -23,7 +23,7 @@ use utoipa::ToSchema;
 use super::{consume_for_role, may_receive_links, require_for_role};
 use crate::{
     api::{Answer, Call, openapi::values},
-    people::deliver,
+    people::{count_mails, deliver},
 };
 
 /// Maximum number of addresses per request.
@@ -86,6 +86,15 @@ enum Created {
     Taken(Email),
 }
 
+impl Created {
+    fn recipient(&self) -> Option<&Email> {
+        match self {
+            Self::User(person, _) => person.email.as_ref(),
+            Self::Taken(_) => None,
+        }
+    }
+}
+
 /// Invite several users
 ///
 /// Like inviting each user alone, in one transaction and with one step-up (`USER_ADMIN_CHANGE`) for all
@@ -98,6 +107,7 @@ enum Created {
         (status = 400, description = "An address is malformed, or their number is not between 1 and 100. Nobody is invited."),
         (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
         (status = 403, description = "CREDENTIAL_KIND: a personal access token cannot invite administrators, and no user at all if mail is not configured."),
+        (status = 429, description = "RATE_LIMITED, with header Retry-After: too many mails of the tenant or to one of the addresses. Nobody is invited."),
     )
 )]
 #[post("/api/settings/users/invitations")]
@@ -110,11 +120,12 @@ pub(crate) async fn invite_users(
     let InvitationsBody { emails, role } = body?.0;
     let (emails, role) = (distinct(&emails)?, role.unwrap_or(Role::Member));
     require_for_role(&call, &role, &proof)?;
-    let (by, sent) = (call.caller().roles().clone(), call.site.mail.is_some());
+    let (by, site) = (call.caller().roles().clone(), call.site.clone());
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let consumed = consume_for_role(ctx, tx, &by, &role, &proof).await?;
         let mut events = consumed.events()?;
-        let (created, invited) = create_all(ctx, tx, emails, role, sent).await?;
+        let (created, invited) = create_all(ctx, tx, emails, role, site.mail.is_some()).await?;
+        count_mails(&site, ctx, tx, created.iter().filter_map(Created::recipient)).await?;
         events.extend(invited);
         Ok::<_, Problem>(Audited::of_changes(created, events))
     };

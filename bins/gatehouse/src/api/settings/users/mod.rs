@@ -154,6 +154,7 @@ pub(crate) async fn list_settings_users(call: Call<ReadUsers>, query: Page) -> A
         (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
         (status = 403, description = "CREDENTIAL_KIND: a personal access token cannot invite an administrator, and no user at all if mail is not configured."),
         (status = 409, description = "uniqueness: another user has this address."),
+        (status = 429, description = "RATE_LIMITED, with header Retry-After: too many mails of the tenant or to this address."),
     )
 )]
 #[post("/api/settings/users")]
@@ -166,13 +167,17 @@ pub(crate) async fn invite_user(
     let InviteBody { email, role, display_name } = body?.0;
     let (email, role) = (email_of(&email)?, role.unwrap_or(Role::Member));
     require_for_role(&call, &role, &proof)?;
-    let (by, sent) = (call.caller().roles().clone(), call.site.mail.is_some());
+    let (by, site) = (call.caller().roles().clone(), call.site.clone());
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let consumed = consume_for_role(ctx, tx, &by, &role, &proof).await?;
         let person = directory::create_person(ctx, tx, NewPerson { email, role, display_name }).await?;
+        people::count_mails(&site, ctx, tx, &person.email).await?;
         let mut events = consumed.events()?;
         let link = sign_in::reset::issue_link(ctx, tx, &person, LinkKind::Invitation).await?;
-        events.push(Event::new(person.id.as_str(), &UserInvited { role: person.role.to_string(), sent }));
+        events.push(Event::new(
+            person.id.as_str(),
+            &UserInvited { role: person.role.to_string(), sent: site.mail.is_some() },
+        ));
         Ok::<_, Problem>(Audited::of_changes((person, link), events))
     };
     let (person, link) = call.write(work).await?;

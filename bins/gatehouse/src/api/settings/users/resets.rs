@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 use super::act::act_on;
 use crate::{
     api::{Answer, Call},
-    people,
+    people::{count_mails, deliver},
 };
 use gate::{
     body::answer,
@@ -56,6 +56,7 @@ struct FactorsReset {
         (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
         (status = 404, description = "The tenant has no active user with this ID."),
         (status = 409, description = "LOCKOUT_PROTECTION: no administrator could sign in afterwards."),
+        (status = 429, description = "RATE_LIMITED, with header Retry-After: too many mails of the tenant or to the user."),
     )
 )]
 #[post("/api/settings/users/{id}/reset-password")]
@@ -68,12 +69,15 @@ pub(crate) async fn reset_user_password(
     let sent = call.site.mail.is_some();
     let site = call.site.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let act = async |tx: &mut Tx, _: &Person| Ok(reset::reset_password(ctx, tx, &id, sent).await?);
+        let act = async |tx: &mut Tx, person: &Person| {
+            count_mails(&site, ctx, tx, &person.email).await?;
+            Ok(reset::reset_password(ctx, tx, &id, sent).await?)
+        };
         let (done, step_up) = act_on((&by, &id), &proof, &site, ctx, tx, act).await?;
         Ok::<_, Problem>(done.with(step_up))
     };
     let reset::PasswordReset { person, kind, link, revoked_tokens } = call.write(work).await?;
-    let link = people::deliver(&call.site, &person, kind, link).await?;
+    let link = deliver(&call.site, &person, kind, link).await?;
     Ok(answer(&PasswordReset { sent: link.is_none(), link, revoked_tokens }))
 }
 
@@ -88,6 +92,7 @@ pub(crate) async fn reset_user_password(
         (status = 200, description = "The factors are removed.", body = FactorsReset),
         (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
         (status = 409, description = "LOCKOUT_PROTECTION: no administrator could sign in afterwards."),
+        (status = 429, description = "RATE_LIMITED, with header Retry-After: too many mails of the tenant or to the user."),
     )
 )]
 #[post("/api/settings/users/{id}/reset-factors")]
@@ -99,7 +104,10 @@ pub(crate) async fn reset_user_factors(
     let by = call.caller().holder.roles.clone();
     let site = call.site.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let act = async |tx: &mut Tx, _: &Person| Ok(reset::reset_factors(ctx, tx, &id).await?);
+        let act = async |tx: &mut Tx, person: &Person| {
+            count_mails(&site, ctx, tx, &person.email).await?;
+            Ok(reset::reset_factors(ctx, tx, &id).await?)
+        };
         let (done, step_up) = act_on((&by, &id), &proof, &site, ctx, tx, act).await?;
         Ok::<_, Problem>(done.with(step_up))
     };

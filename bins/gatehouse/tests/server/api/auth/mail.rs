@@ -48,3 +48,47 @@ fn unreachable_mail_server_is_reported() {
     let answer = admin.post("/api/settings/users", &json!({ "email": "ada@example.com" }));
     assert_eq!((answer.status, &answer.json()["code"]), (503, &json!("UNAVAILABLE")), "{}", answer.text);
 }
+
+#[test]
+fn mails_to_one_address_are_limited_and_a_refused_act_changes_nothing() {
+    let mail = MailServer::start();
+    for kind in Kind::ALL {
+        let server = Server::start(kind, &[("smtp_url", &format!("smtp://{}", mail.address))]);
+        let (acme, other) = (server.tenant("acme"), server.tenant("other"));
+        let (_, admin) = server.signed_in(&acme, "admin@example.com", Role::Admin);
+        let (_, neighbor) = server.signed_in(&other, "admin@example.org", Role::Admin);
+        let ada = json!({ "email": "ada@example.com" });
+        let invited = admin.post("/api/settings/users", &ada).json();
+        let reset = format!("/api/settings/users/{}/reset-password", invited["id"].as_str().unwrap());
+        for number in 2..=10 {
+            let answer = server.proved(&admin, "USER_ADMIN_CHANGE").post(&reset, &json!({}));
+            assert_eq!((answer.status, &answer.json()["sent"]), (200, &json!(true)), "{number}");
+        }
+        let started = |server: &Server| {
+            let entries = server.entries(&acme);
+            entries.iter().filter(|entry| entry.action == "ACCOUNT_PASSWORD_RESET_STARTED").count()
+        };
+        assert_eq!(started(&server), 9);
+        let proved = server.proved(&admin, "USER_ADMIN_CHANGE");
+        let refusals = [
+            proved.post(&reset, &json!({})),
+            proved.post(&reset.replace("password", "factors"), &json!({})),
+            neighbor.post("/api/settings/users", &ada),
+            neighbor.post(
+                "/api/settings/users/invitations",
+                &json!({ "emails": ["bob@example.com", "ADA@example.com"] }),
+            ),
+        ];
+        for refused in refusals {
+            assert_eq!((refused.status, &refused.json()["code"]), (429, &json!("RATE_LIMITED")));
+            let seconds: u64 = refused.header("retry-after").parse().unwrap();
+            assert!((3000..=3600).contains(&seconds), "{seconds}");
+        }
+        assert_eq!(started(&server), 9);
+        assert_eq!(neighbor.get("/api/settings/users").json()["users"].as_array().map(Vec::len), Some(1));
+        // The refusals consumed no step-up.
+        let role = json!({ "role": "ADMIN" });
+        let user = format!("/api/settings/users/{}", invited["id"].as_str().unwrap());
+        assert_eq!(proved.send("PATCH", &user, Some(&role)).status, 200);
+    }
+}
