@@ -113,11 +113,12 @@ fn missing_or_unknown_audit_log_triggers_are_reported() {
         let process = Process::on(kind, &[]);
         process.tenant("acme");
         drop(process.serve());
-        let (missing, drop_one, swallow) = match kind {
+        let (missing, drop_one, swallow, elsewhere) = match kind {
             Kind::Sqlite => (
                 "audit_sealed.audit_sealed_stay",
                 "DROP TRIGGER audit_sealed_stay",
                 "CREATE TRIGGER swallow AFTER INSERT ON audit_unsealed BEGIN DELETE FROM audit_unsealed; END",
+                "CREATE TRIGGER elsewhere AFTER UPDATE ON users BEGIN DELETE FROM audit_entries; END",
             ),
             // Triggers are not supported there, so none is missing.
             Kind::Postgres if TestDatabase::is_distributed() => {
@@ -130,6 +131,9 @@ fn missing_or_unknown_audit_log_triggers_are_reported() {
                     "audit_sealed.stay",
                     "DROP TRIGGER stay ON audit_sealed",
                     "CREATE TRIGGER swallow AFTER INSERT ON audit_unsealed EXECUTE FUNCTION audit_refuse()",
+                    "CREATE FUNCTION forget() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
+                     DELETE FROM AUDIT_ENTRIES WHERE actor_id = 'x'; RETURN NULL; END $$; \
+                     CREATE TRIGGER elsewhere AFTER UPDATE ON users EXECUTE FUNCTION forget()",
                 )
             }
         };
@@ -143,6 +147,8 @@ fn missing_or_unknown_audit_log_triggers_are_reported() {
         };
         process.sql(swallow);
         says("unknown trigger audit_unsealed.swallow");
+        process.sql(elsewhere);
+        says("unknown trigger users.elsewhere");
         process.sql(drop_one);
         says(&format!("the trigger {missing} is missing"));
         match kind {
