@@ -105,3 +105,44 @@ fn walk<E>(
         _ => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns table and name of each column named `sealed` in these definitions, which [`diesel::table!`] reads.
+    fn sealed(schema: &str) -> Vec<(&str, &str)> {
+        let (mut table, mut found) = ("", Vec::new());
+        for line in schema.lines().map(str::trim) {
+            if let Some((name, _)) = line.split_once(" (") {
+                table = name;
+            }
+            if let Some((name @ "sealed", _)) = line.split_once(" ->") {
+                found.push((table, name));
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn columns_named_sealed_are_listed() {
+        let listed = SEALED_COLUMNS.iter().map(|column| (column.table, column.name));
+        let mut listed: Vec<_> = listed.filter(|(_, name)| *name == "sealed").collect();
+        let schema = [
+            include_str!("../schema/audit.rs"),
+            include_str!("../schema/authentication.rs"),
+            include_str!("../schema/credentials.rs"),
+            include_str!("../schema/directory.rs"),
+            include_str!("../schema/oidc.rs"),
+            include_str!("../schema/policies.rs"),
+            include_str!("../schema/saml_sp.rs"),
+            include_str!("../schema/shared_signals.rs"),
+            include_str!("../schema/streams.rs"),
+            include_str!("../schema/webhooks.rs"),
+        ];
+        let mut found: Vec<_> = schema.into_iter().flat_map(sealed).collect();
+        listed.sort_unstable();
+        found.sort_unstable();
+        assert_eq!(found, listed);
+    }
+}

@@ -1,17 +1,21 @@
 //! Encryption of stored secrets with another key.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicBool, Ordering},
+};
 
 use ::saml_sp::{OurKeys, Provider, ProviderStore, SealedKey};
 use audit::{Audited, Event, Unaudited, events::tenants::SecretsReencrypted};
 use data_encoding::BASE64URL_NOPAD;
 use kernel::{Ctx, Reencrypted, StoreError, TenantId};
 use sign_in::sso::oidc::{OidcProvider, OidcStore};
-use store::{ReencryptionProgress, SealedSecret, Tx};
+use store::{ReencryptionProgress, SealedSecret, Tx, testing::Kind};
+use tokio::runtime::Handle;
 
 use crate::{
     oidc_values,
-    support::{World, on_both},
+    support::{World, on_both, world},
 };
 
 /// Stores a connection of each protocol, with these private keys.
@@ -118,4 +122,41 @@ async fn rows_of_a_part_and_malformed_secrets_are_passed_over() {
         assert_eq!(done.named, [("saml_providers", ids[50].clone())]);
     })
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn secret_that_is_changed_meanwhile_is_read_again() {
+    // SQLite has a single writer.
+    let world = Arc::new(world(Kind::Postgres).await);
+    let (saml, _) = connections(&world, &world.ctx().tenant).await;
+    let newer = Provider { keys: keys(&saml.keys.active, [b"new three", b"new four"]), ..saml.clone() };
+    let change = {
+        let (world, newer, changed) = (Arc::clone(&world), newer.clone(), AtomicBool::new(false));
+        move || {
+            if changed.swap(true, Ordering::SeqCst) {
+                return;
+            }
+            let newer = newer.clone();
+            let unit = async move |_: &Ctx, tx: &mut Tx| tx.update_provider(&newer).await;
+            let tenant = world.ctx().tenant;
+            let done = world.change(&tenant, unit);
+            tokio::task::block_in_place(|| Handle::current().block_on(done)).unwrap();
+        }
+    };
+    let change = Arc::new(change);
+    let done = all_again(&world, move |_, _: &str, sealed: &[u8]| match sealed {
+        b"one" | b"two" => Reencrypted::Unchanged,
+        _ => {
+            change();
+            Reencrypted::Changed([sealed, b" again"].concat())
+        }
+    })
+    .await;
+    assert_eq!((done.changed, done.unreadable), (2, 0));
+    let again = keys(&saml.keys.active, [b"new three again", b"new four again"]);
+    let read = async move |tx: &mut Tx| {
+        assert_eq!(tx.providers().await?, [Provider { keys: again, ..newer }]);
+        Ok::<_, StoreError>(())
+    };
+    world.store.read(world.ctx().tenant, read).await.unwrap();
 }
