@@ -1,134 +1,17 @@
 //! A corpus of valid and hostile ID tokens, each with the reason for which it is refused.
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests fail by panicking")]
 
+mod case;
+
 use data_encoding::BASE64URL_NOPAD;
-use kernel::{Secret, Timestamp};
 use oidc_rp::{
-    Algorithm, Examined, Expected, KeySet, Reason, Step,
-    conformance::{CLIENT, ISSUER, Signer, TestProvider, expected, key_id},
-    examine,
+    Algorithm, Examined, Reason, Step,
+    conformance::{CLIENT, ISSUER, Signer, TestProvider},
 };
 use ring::digest;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-const NONCE: &str = "a-nonce-of-this-request";
-const CODE: &str = "a-code";
-const ACCESS_TOKEN: &str = "an-access-token";
-
-/// A token and what it is compared with.
-struct Case<'p> {
-    provider: &'p TestProvider,
-    header: Value,
-    claims: Map<String, Value>,
-    signer: Signer<'static>,
-    algorithms: Vec<Algorithm>,
-    max_age: Option<u32>,
-    acr_values: Vec<String>,
-    keys: Vec<Value>,
-    required: Vec<(String, Vec<String>)>,
-}
-
-fn now() -> Timestamp {
-    "2026-03-01T12:00:00.000Z".parse().unwrap()
-}
-
-/// Returns a time as seconds since 1970.
-fn seconds(from_now: i64) -> i64 {
-    now().unix_millis() / 1000 + from_now
-}
-
-impl<'p> Case<'p> {
-    fn new(provider: &'p TestProvider) -> Self {
-        Self {
-            provider,
-            header: json!({ "alg": "RS256", "kid": "rsa", "typ": "JWT" }),
-            claims: provider.claims(NONCE, now()),
-            signer: Signer::Own(Algorithm::RS256),
-            algorithms: Algorithm::ALL.to_vec(),
-            max_age: None,
-            acr_values: Vec::new(),
-            keys: provider.keys(),
-            required: Vec::new(),
-        }
-    }
-
-    fn by(mut self, algorithm: Algorithm) -> Self {
-        self.header["alg"] = algorithm.as_str().into();
-        self.header["kid"] = key_id(algorithm).into();
-        self.signer = Signer::Own(algorithm);
-        self
-    }
-
-    fn signer(mut self, signer: Signer<'static>) -> Self {
-        self.signer = signer;
-        self
-    }
-
-    /// Sets a claim; `null` removes it.
-    fn claim(mut self, name: &str, value: Value) -> Self {
-        if value.is_null() {
-            self.claims.remove(name);
-        } else {
-            self.claims.insert(name.into(), value);
-        }
-        self
-    }
-
-    /// Sets a member of the header; `null` removes it.
-    fn header(mut self, name: &str, value: Value) -> Self {
-        if value.is_null() {
-            self.header.as_object_mut().unwrap().remove(name);
-        } else {
-            self.header[name] = value;
-        }
-        self
-    }
-
-    fn allowing(mut self, algorithms: &[Algorithm]) -> Self {
-        self.algorithms = algorithms.to_vec();
-        self
-    }
-
-    fn max_age(mut self, seconds: u32) -> Self {
-        self.max_age = Some(seconds);
-        self
-    }
-
-    fn acr_values(mut self, values: &[&str]) -> Self {
-        self.acr_values = values.iter().map(ToString::to_string).collect();
-        self
-    }
-
-    fn keys(mut self, keys: Vec<Value>) -> Self {
-        self.keys = keys;
-        self
-    }
-
-    fn requiring(mut self, name: &str, values: &[&str]) -> Self {
-        self.required.push((name.into(), values.iter().map(ToString::to_string).collect()));
-        self
-    }
-
-    fn token(&self) -> String {
-        let payload = Value::Object(self.claims.clone()).to_string();
-        self.provider.sign(self.signer, self.header.to_string().as_bytes(), payload.as_bytes())
-    }
-
-    fn examine(&self, token: &str) -> Examined {
-        let keys = KeySet::parse(&json!({ "keys": self.keys }).to_string()).unwrap();
-        let (code, access_token) = (Secret::new(CODE.to_owned()), Secret::new(ACCESS_TOKEN.to_owned()));
-        let expected = Expected {
-            algorithms: &self.algorithms,
-            requested_at: now().plus_millis(-30_000),
-            max_age: self.max_age,
-            acr_values: &self.acr_values,
-            required_claims: &self.required,
-            access_token: &access_token,
-            ..expected(NONCE, &code, now())
-        };
-        examine(token, &keys, &expected)
-    }
-}
+use case::{ACCESS_TOKEN, CODE, Case, NONCE, seconds};
 
 fn half(algorithm: &'static digest::Algorithm, value: &str) -> Value {
     let hash = digest::digest(algorithm, value.as_bytes());

@@ -7,10 +7,12 @@ mod device;
 mod dns;
 mod files;
 mod mail;
+mod moved_env;
 mod paused_request;
 mod process;
 mod server;
 mod sink;
+mod step_ups;
 
 use std::sync::LazyLock;
 
@@ -22,6 +24,7 @@ pub(crate) use device::Device;
 pub(crate) use dns::DnsServer;
 pub(crate) use files::files_below;
 pub(crate) use mail::MailServer;
+pub(crate) use moved_env::MovedEnv;
 pub(crate) use paused_request::PausedRequest;
 pub(crate) use process::{Process, Running, copied_user};
 pub(crate) use server::{

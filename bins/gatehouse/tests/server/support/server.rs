@@ -1,26 +1,16 @@
 //! A server in this process, on a database of its own.
 
-use std::{
-    net::SocketAddr,
-    sync::{
-        Arc,
-        atomic::{AtomicI64, AtomicU64, Ordering},
-    },
-    thread::JoinHandle,
-    time::Duration,
-};
+use std::{net::SocketAddr, sync::Arc, thread::JoinHandle, time::Duration};
 
-use async_trait::async_trait;
 use audit::{AuditStore, Audited, Event, StoredEntry, events::tenants::TenantCreated};
 use credentials::{Cost, Passwords, Salt, SignInPolicy, SignInStore};
 use directory::{NewPerson, NewTenant, Role, Tier};
-use gate::{keys::Keys, purposes::PURPOSES};
+use gate::keys::Keys;
 use gatehouse::{
     config::Raw,
     server::{self, ServerParts},
 };
-use kernel::{Actor, Ctx, Env, MasterKeys, Secret, SigningKeys, SystemEnv, TenantId, Timestamp, UserId};
-use stepup::{Answer, Attempt, Ceremonies, Ceremony, Factor, StepUpStore};
+use kernel::{Actor, Ctx, Env, MasterKeys, Secret, TenantId, UserId};
 use store::{
     DatabaseUrl, Store, Tx,
     testing::{Kind, TestDatabase},
@@ -28,7 +18,7 @@ use store::{
 use tokens::{NewScimToken, ScimTokenId};
 use tokio_util::task::TaskTracker;
 
-use super::{Browser, Caller, DnsServer, OpenIdProvider, Process};
+use super::{Browser, Caller, DnsServer, MovedEnv, OpenIdProvider, Process};
 
 /// A running server, stopped on drop.
 pub(crate) struct Server {
@@ -52,37 +42,6 @@ pub(crate) const AUTH_SECRET: &str = "Pm3x-tests-only-uZ81q-0987-abcdefghij";
 /// Origin of the test servers for browsers.
 pub(crate) const ORIGIN: &str = "http://localhost:8080";
 
-/// The system clock with an offset.
-#[derive(Default)]
-pub(crate) struct MovedEnv {
-    system: SystemEnv,
-    millis: AtomicI64,
-    reads: AtomicU64,
-}
-
-impl MovedEnv {
-    /// Moves the clock forward.
-    pub(crate) fn advance(&self, time: Duration) {
-        self.millis.fetch_add(i64::try_from(time.as_millis()).unwrap(), Ordering::SeqCst);
-    }
-
-    /// Returns how often the server has read the clock.
-    pub(crate) fn reads(&self) -> u64 {
-        self.reads.load(Ordering::SeqCst)
-    }
-}
-
-impl Env for MovedEnv {
-    fn now(&self) -> Timestamp {
-        self.reads.fetch_add(1, Ordering::SeqCst);
-        self.system.now().plus_millis(self.millis.load(Ordering::SeqCst))
-    }
-
-    fn fill(&self, bytes: &mut [u8]) {
-        self.system.fill(bytes);
-    }
-}
-
 /// The password of all test users.
 pub(crate) const PASSWORD: &str = "correct horse and more";
 
@@ -100,36 +59,6 @@ pub(crate) fn masters() -> MasterKeys {
 
 /// The master key of a binary beside a test server. Settings accept no key as simple as that of the test servers.
 const PROCESS_KEY: &str = "process:BwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyAhIiMkJSY=";
-
-/// Accepts any step-up: tests of guarded actions need no ceremony. The ceremonies themselves are tested in
-/// `api/auth/step_up`.
-struct Proved<'t>(&'t mut Tx);
-
-#[async_trait]
-impl Ceremonies for Proved<'_> {
-    fn store(&mut self) -> &mut dyn StepUpStore {
-        self.0
-    }
-
-    async fn factors(&mut self, _: &Ctx, _: &UserId) -> Result<Vec<Factor>, stepup::Error> {
-        Ok(vec![Factor::Webauthn])
-    }
-
-    async fn begin(&mut self, _: &Ctx, _: &UserId) -> Result<Ceremony, stepup::Error> {
-        Ok(Ceremony::default())
-    }
-
-    async fn verify(
-        &mut self,
-        _: &Ctx,
-        _: &UserId,
-        _: Factor,
-        _: &Answer,
-        _: &serde_json::Value,
-    ) -> Result<bool, stepup::Error> {
-        Ok(true)
-    }
-}
 
 fn parts(database: &TestDatabase, env: &Arc<MovedEnv>) -> ServerParts {
     let secret = sessions::CookieSecret::new(AUTH_SECRET.to_owned()).unwrap();
@@ -381,33 +310,6 @@ impl Server {
         };
         let ctx = Ctx::new(self.env.clone(), tenant.clone(), Actor::system("test"));
         self.runtime.block_on(self.store.write(ctx, unit)).unwrap()
-    }
-
-    /// Returns a step-up token of this browser's user, from this machine.
-    pub(crate) fn proof(&self, browser: &Browser, purpose: &str) -> String {
-        let me = browser.get("/api/me").json();
-        let id = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
-        let caller = stepup::Caller {
-            user: id(&me["id"]).parse().unwrap(),
-            session: browser.cookie("as_sid"),
-            ip: Some(std::net::Ipv4Addr::LOCALHOST.into()),
-        };
-        let purpose = *stepup::find(&PURPOSES, purpose).unwrap();
-        self.write(&id(&me["tenant"]["id"]).parse().unwrap(), async move |ctx, tx| {
-            let keys = SigningKeys::derive(&masters(), "step-up");
-            let begun = stepup::begin(ctx, &mut Proved(tx), &caller, &purpose).await.unwrap();
-            let answer = Answer::Credential(serde_json::Value::Null);
-            let attempt = Attempt { challenge: begun.id, factor: Factor::Webauthn, answer };
-            let mut factors = Proved(tx);
-            let verified =
-                stepup::verify(ctx, &mut factors, &keys, &PURPOSES, &caller, &attempt).await.unwrap();
-            Ok(verified.into_token().unwrap().token.expose().clone())
-        })
-    }
-
-    /// Returns the browser with a step-up token for one action.
-    pub(crate) fn proved(&self, browser: &Browser, purpose: &str) -> Browser {
-        browser.with("X-StepUp-Token", &self.proof(browser, purpose))
     }
 
     /// Disables a user, as provisioning does.
