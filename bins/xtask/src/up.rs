@@ -24,7 +24,7 @@ const ADMINISTRATOR: &str = "admin@demo.example";
 
 pub(crate) fn run() -> Result<()> {
     system::install(&system::BUILD)?;
-    println!("Building the server (the first build takes several minutes) …");
+    println!("Building the server (the first build takes several minutes, on two cores about 20) …");
     sh::run(cargo().args(["build", "--locked", "--release", "--package", "gatehouse"]))?;
     let root = sh::root().canonicalize().map_err(|error| error.to_string())?;
     let place = Place { program: root.join("target/release/gatehouse"), data: root.join("data"), root };

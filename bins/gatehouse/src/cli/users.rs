@@ -68,7 +68,7 @@ pub(crate) enum Command {
         #[arg(long)]
         factors: bool,
     },
-    /// Make a user a break-glass administrator, who may sign in with a password even if single sign-on is required
+    /// Make a user a break-glass user, who may sign in without single sign-on even if it is required
     #[command(
         after_help = "Example:\n  gatehouse user break-glass --tenant acme --email admin@example.com on"
     )]

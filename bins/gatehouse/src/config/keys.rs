@@ -44,7 +44,7 @@ pub const KEYS: &[Key] = &[
     Key {
         name: "auth_secret",
         default: "generated at the first start in `{data_dir}/secrets.toml` (SQLite only)",
-        help: "Signs session cookies. One or more secrets of at least 32 characters (UTF-8), separated by commas, newest first.",
+        help: "Encrypts session cookies. One or more secrets of at least 32 characters (UTF-8), separated by commas, newest first.",
     },
     Key {
         name: "master_key",
