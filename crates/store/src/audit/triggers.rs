@@ -22,12 +22,13 @@ const ON_SQLITE: &str = "SELECT tbl_name || '.' || name AS name, sql AS does FRO
     WHERE type = 'trigger' AND (tbl_name LIKE 'audit\\_%' ESCAPE '\\' OR sql LIKE '%audit\\_%' ESCAPE '\\')";
 
 /// Triggers and rules, with their function and whether they are enabled: those of audit tables, and those of other tables
-/// whose function names an audit table.
+/// whose function or text names an audit table.
 const ON_POSTGRES: &str = "SELECT relname || '.' || tgname AS name, proname || ' ' || tgenabled::text AS does \
     FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid JOIN pg_proc ON pg_proc.oid = tgfoid \
     WHERE NOT tgisinternal AND (relname LIKE 'audit\\_%' OR prosrc ILIKE '%audit\\_%') \
     AND pg_table_is_visible(tgrelid) \
-    UNION ALL SELECT tablename || '.' || rulename, 'a rule' FROM pg_rules WHERE tablename LIKE 'audit\\_%'";
+    UNION ALL SELECT tablename || '.' || rulename, 'a rule' FROM pg_rules \
+    WHERE tablename LIKE 'audit\\_%' OR definition ILIKE '%audit\\_%'";
 
 /// The tables of the audit log.
 const TABLES: [&str; 8] = [

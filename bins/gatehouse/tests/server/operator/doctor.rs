@@ -163,6 +163,8 @@ fn missing_or_unknown_audit_log_triggers_are_reported() {
                 says("the trigger audit_logs.grow differs from the expected one");
                 process.sql("CREATE RULE quiet AS ON INSERT TO audit_entries DO INSTEAD NOTHING");
                 says("unknown trigger audit_entries.quiet");
+                process.sql("CREATE RULE also AS ON UPDATE TO users DO ALSO DELETE FROM audit_entries");
+                says("unknown trigger users.also");
             }
         }
     }
