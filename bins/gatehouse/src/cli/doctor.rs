@@ -138,8 +138,7 @@ async fn database(findings: &mut Findings, settings: &Settings, env: &dyn Env) {
         findings.fail(CHECK, format!("does not accept changes: {refuses}"));
     }
     let well = format!("{} responds in {} ms", examined.version, took.as_millis());
-    let connections = settings.workers().saturating_mul(settings.database_pool);
-    findings.unless(CHECK, examined.warnings(env.now(), connections), well);
+    findings.unless(CHECK, examined.warnings(env.now(), settings.connections()), well);
 }
 
 /// Reports nothing if the database cannot be read, which another check reports.

@@ -31,6 +31,9 @@ pub use self::{
 };
 pub use gate::{logs::LogFormat, tls::TlsFiles};
 
+/// Pools of connections for webhook deliveries, log streams, signals, single sign-on with statistics, sealing with other jobs,
+/// upkeep, and probes.
+const POOLS_BESIDE_WORKERS: usize = 7;
 /// Default of `scim_rates`.
 const SCIM_RATES: [NonZeroU32; 3] =
     [NonZeroU32::new(25).unwrap(), NonZeroU32::new(100).unwrap(), NonZeroU32::new(400).unwrap()];
@@ -172,6 +175,12 @@ impl Settings {
     /// Returns `workers`, or its default.
     pub(crate) fn workers(&self) -> usize {
         self.workers.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
+    }
+
+    /// Returns the maximum number of a server's connections to PostgreSQL: the pools of the workers and those beside them, and
+    /// one that listens for notifications.
+    pub(crate) fn connections(&self) -> usize {
+        (self.workers() + POOLS_BESIDE_WORKERS).saturating_mul(self.database_pool).saturating_add(1)
     }
 
     /// Returns the master keys, newest first; empty if none is set.
