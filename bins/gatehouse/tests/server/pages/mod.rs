@@ -3,6 +3,7 @@
 mod administration;
 mod assets;
 mod own;
+mod visitors;
 
 use crate::support::{Answer, Browser, Server};
 

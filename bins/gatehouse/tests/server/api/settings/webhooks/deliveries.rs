@@ -1,4 +1,4 @@
-//! Deliveries, their order and their replay.
+//! Deliveries, their order and their replay, tests of webhooks, and the addresses that are refused.
 
 use std::time::Duration;
 
