@@ -6,17 +6,23 @@ use lettre::{
     AsyncSmtpTransport, AsyncTransport, Tokio1Executor,
     message::{Mailbox, header::ContentType},
 };
-use std::time::Duration;
+use std::{num::NonZeroU32, time::Duration};
+
+use gate::rate_limit::RateLimit;
 
 use crate::config::{self, Settings};
 
 /// Timeout of the mail server.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
+/// Notices about one tenant or user in an hour, each to at most 50 recipients.
+const NOTICES: NonZeroU32 = NonZeroU32::new(20).unwrap();
+
 /// A mail server, and the sender of the mail.
 pub(crate) struct Mail {
     transport: AsyncSmtpTransport<Tokio1Executor>,
     from: Mailbox,
+    notices: RateLimit<String>,
 }
 
 impl Mail {
@@ -35,11 +41,20 @@ impl Mail {
         let host = host.rsplit_once(':').map_or(host, |(host, _)| host);
         let from = settings.smtp_from.clone().unwrap_or_else(|| format!("Gatehouse <no-reply@{host}>"));
         let from = from.parse().map_err(|_| wrong("smtp_from", "write Name <address@example.com>"))?;
-        Ok(Some(Self { transport, from }))
+        Ok(Some(Self { transport, from, notices: RateLimit::per_hour(NOTICES) }))
     }
 
-    /// Sends a message to each of these users who has an address. Logs each failure with its user.
-    pub(crate) async fn send_to_all(&self, people: &[Person], message: &Message) {
+    /// Sends a message about a tenant or user, whose ID is `about`, to each of these users who has an address. Beyond 20
+    /// messages in an hour on this instance, it is logged and not sent. Logs each failure with its user.
+    pub(crate) async fn notify(&self, about: &str, people: &[Person], message: &Message) {
+        if self.notices.count(&about.to_owned()).is_err() {
+            tracing::warn!(
+                about,
+                subject = message.subject,
+                "did not send a message, because there were too many"
+            );
+            return;
+        }
         for person in people {
             let Some(email) = &person.email else { continue };
             if let Err(error) = self.send(email, message.clone()).await {
@@ -47,7 +62,7 @@ impl Mail {
                     user = person.id.as_str(),
                     subject = message.subject,
                     %error,
-                    "cannot send a message to an administrator"
+                    "cannot send a message to a user"
                 );
             }
         }
@@ -67,5 +82,46 @@ impl Mail {
             .body(text)?;
         self.transport.send(message).await?;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    };
+
+    use directory::{MemoryPeople, NewPerson, Role, create_person};
+    use kernel::{Ctx, SystemEnv, TenantId};
+    use tokio::net::TcpListener;
+
+    use super::*;
+    use crate::config::Raw;
+
+    #[tokio::test]
+    async fn notices_about_a_tenant_are_limited() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mut raw = Raw::default();
+        raw.set("smtp_url", format!("smtp://{}", listener.local_addr().unwrap())).unwrap();
+        let mail = Mail::new(&raw.settings().unwrap(), "https://gate.example.com").unwrap().unwrap();
+        let tried = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&tried);
+        // A mail server that closes each connection.
+        tokio::spawn(async move {
+            while listener.accept().await.is_ok() {
+                counted.fetch_add(1, Ordering::SeqCst);
+            }
+        });
+        let ctx = Ctx::system(TenantId::new(&SystemEnv::default()), "test");
+        let new =
+            NewPerson { email: "ada@example.com".parse().unwrap(), role: Role::Admin, display_name: None };
+        let ada = create_person(&ctx, &mut MemoryPeople::default(), new).await.unwrap();
+        for _ in 0..25 {
+            mail.notify("ten_1", std::slice::from_ref(&ada), &Message::factors_reset()).await;
+        }
+        assert_eq!(tried.load(Ordering::SeqCst), 20);
+        mail.notify("ten_2", &[ada], &Message::factors_reset()).await;
+        assert_eq!(tried.load(Ordering::SeqCst), 21);
     }
 }

@@ -1,8 +1,10 @@
 //! Sending invitation and reset links to users.
 
-use credentials::attempts::{self, AttemptOutcome};
+use std::borrow::Borrow;
+
+use credentials::attempts::{self, AttemptOutcome, Limit};
 use directory::{LinkKind, Message, Person};
-use kernel::{Ctx, Email};
+use kernel::{Ctx, Email, TenantId};
 use sign_in::reset::link_url;
 use store::Tx;
 use tokens::RawToken;
@@ -30,20 +32,18 @@ pub(crate) async fn deliver(
     }
 }
 
-/// Counts the mails that a unit of work sends. Fails with a 429, which undoes the unit of work, if they are too many for the
-/// tenant or for one of the recipients. Without a mail server there is nothing to count.
-pub(crate) async fn count_mails<'p>(
+/// Counts the mails that a unit of work sends. Fails with a 429, which undoes the unit of work, if one of the limits would
+/// be exceeded. Without a mail server there is nothing to count.
+pub(crate) async fn count_mails(
     site: &Site,
     ctx: &Ctx,
     tx: &mut Tx,
-    recipients: impl IntoIterator<Item = &'p Email>,
+    limits: impl FnOnce(&TenantId) -> Vec<Limit>,
 ) -> Result<(), Problem> {
     if site.mail.is_none() {
         return Ok(());
     }
-    let recipients: Vec<_> = recipients.into_iter().map(Email::key).collect();
-    let recipients: Vec<_> = recipients.iter().map(String::as_str).collect();
-    match attempts::take(tx, attempts::mails(&ctx.tenant, &recipients), ctx.now).await? {
+    match attempts::take(tx, limits(&ctx.tenant), ctx.now).await? {
         AttemptOutcome::Yes => Ok(()),
         AttemptOutcome::No { retry_after } => {
             tracing::warn!(
@@ -52,7 +52,14 @@ pub(crate) async fn count_mails<'p>(
                 retry_after,
                 "refused an act of an administrator, because it would send too many mails"
             );
-            Err(Problem::busy("Too many mails of this tenant or to this address", retry_after))
+            Err(Problem::busy("Too many mails of this tenant, or to this address", retry_after))
         }
     }
+}
+
+/// Returns the limits of invitations to these users.
+pub(crate) fn invitations(tenant: &TenantId, to: impl IntoIterator<Item = impl Borrow<Email>>) -> Vec<Limit> {
+    let recipients: Vec<_> = to.into_iter().map(|email| email.borrow().key()).collect();
+    let recipients: Vec<_> = recipients.iter().map(String::as_str).collect();
+    attempts::invitations(tenant, &recipients)
 }

@@ -129,14 +129,23 @@ pub fn look_up(tenant: &TenantId) -> Vec<Limit> {
     vec![Limit::new(&["look-up", tenant.as_str()], 20, MINUTE)]
 }
 
-/// Limits for mails that administrators cause: 10 per hour and recipient, 1,000 per hour and tenant. `recipients` are
-/// distinct addresses.
-pub fn mails(tenant: &TenantId, recipients: &[&str]) -> Vec<Limit> {
-    let to = |address: &&str| Limit::new(&["mail to", address], 10, 60 * MINUTE);
+/// Limits for mails with links that administrators send: 10 per hour and recipient, 1,000 per hour, each per tenant, so that
+/// no tenant can use up the mails of another. `recipients` are distinct addresses.
+pub fn invitations(tenant: &TenantId, recipients: &[&str]) -> Vec<Limit> {
+    let mut limits: Vec<_> = recipients.iter().map(|address| links_to(tenant, address)).collect();
     let of_tenant = Limit::new(&["mails of", tenant.as_str()], 1000, 60 * MINUTE);
-    let mut limits: Vec<_> = recipients.iter().map(to).collect();
     limits.push(Limit { count: recipients.len(), ..of_tenant });
     limits
+}
+
+/// Limit for resets of a password by administrators, of which the user gets a link: 10 per hour and tenant, together with
+/// [`invitations`].
+pub fn password_reset(tenant: &TenantId, recipient: &str) -> Vec<Limit> {
+    vec![links_to(tenant, recipient)]
+}
+
+fn links_to(tenant: &TenantId, address: &str) -> Limit {
+    Limit::new(&["links to", tenant.as_str(), address], 10, 60 * MINUTE)
 }
 
 /// The decision whether an attempt may be evaluated.
@@ -306,24 +315,23 @@ mod tests {
         let tenant = TenantId::new(&kernel::SystemEnv::default());
         let other = TenantId::new(&kernel::SystemEnv::default());
         for minute in 0..10 {
-            let taken = take(&mut store, mails(&tenant, &["ada", "bob"]), at(minute * MINUTE)).await;
+            let taken = take(&mut store, invitations(&tenant, &["ada", "bob"]), at(minute * MINUTE)).await;
             assert_eq!(taken.unwrap(), AttemptOutcome::Yes);
         }
-        let again = |tenant, address: &'static [&'static str]| mails(tenant, address);
-        let refused = AttemptOutcome::No { retry_after: 50 * 60 };
-        for tenant in [&tenant, &other] {
-            let taken = take(&mut store, again(tenant, &["cleo", "bob"]), at(10 * MINUTE)).await;
-            assert_eq!(taken.unwrap(), refused, "whichever tenant sends it");
+        let wait = |minutes: u64| AttemptOutcome::No { retry_after: minutes * 60 };
+        for limits in [invitations(&tenant, &["cleo", "bob"]), password_reset(&tenant, "bob")] {
+            assert_eq!(take(&mut store, limits, at(10 * MINUTE)).await.unwrap(), wait(50));
         }
         let many: Vec<_> = (0..980).map(|number| number.to_string()).collect();
         let many: Vec<_> = many.iter().map(String::as_str).collect();
         let now = at(20 * MINUTE);
-        assert_eq!(take(&mut store, mails(&tenant, &many), now).await.unwrap(), AttemptOutcome::Yes);
+        assert_eq!(take(&mut store, invitations(&tenant, &many), now).await.unwrap(), AttemptOutcome::Yes);
         // 1,000 were sent. Two of the first minute leave the window first.
-        let wait = |minutes: u64| AttemptOutcome::No { retry_after: minutes * 60 };
-        assert_eq!(take(&mut store, again(&tenant, &["x"]), now).await.unwrap(), wait(40));
-        assert_eq!(take(&mut store, again(&tenant, &["x", "y"]), now).await.unwrap(), wait(40));
-        assert_eq!(take(&mut store, again(&tenant, &["x", "y", "z"]), now).await.unwrap(), wait(41));
-        assert_eq!(take(&mut store, again(&other, &["x"]), now).await.unwrap(), AttemptOutcome::Yes);
+        assert_eq!(take(&mut store, invitations(&tenant, &["x"]), now).await.unwrap(), wait(40));
+        assert_eq!(take(&mut store, invitations(&tenant, &["x", "y"]), now).await.unwrap(), wait(40));
+        assert_eq!(take(&mut store, invitations(&tenant, &["x", "y", "z"]), now).await.unwrap(), wait(41));
+        for limits in [password_reset(&tenant, "x"), invitations(&other, &["bob"])] {
+            assert_eq!(take(&mut store, limits, now).await.unwrap(), AttemptOutcome::Yes);
+        }
     }
 }

@@ -19,6 +19,11 @@ impl<K: Clone + Eq + Hash> RateLimit<K> {
         Self(RateLimiter::keyed(Quota::per_second(per_second).allow_burst(burst)))
     }
 
+    /// Allows a burst of this many events for each key, and as many in each hour after it.
+    pub fn per_hour(most: NonZeroU32) -> Self {
+        Self(RateLimiter::keyed(Quota::per_hour(most)))
+    }
+
     /// Counts an event of a key.
     ///
     /// # Errors

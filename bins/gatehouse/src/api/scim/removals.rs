@@ -65,7 +65,7 @@ pub(super) async fn withdraw(target: &mut Target<'_>, token: &ScimToken, user: &
 pub(super) fn refuse(call: &Call<ScimWrite>, HeldRemoval(notice): HeldRemoval) -> ScimProblem {
     let page = page(&call.site);
     if let Some(Notice { tenant, removed, recipients }) = notice {
-        let (token, site) = (call.caller(), call.site.clone());
+        let (token, site, about) = (call.caller(), call.site.clone(), call.tenant().clone());
         tracing::warn!(
             tenant = call.tenant().as_str(),
             token = token.id.as_str(),
@@ -75,7 +75,7 @@ pub(super) fn refuse(call: &Call<ScimWrite>, HeldRemoval(notice): HeldRemoval) -
         let message = Message::removals_paused(&tenant, &token.name, removed, &page);
         call.in_background(async move {
             if let Some(mail) = &site.mail {
-                mail.send_to_all(&recipients, &message).await;
+                mail.notify(about.as_str(), &recipients, &message).await;
             }
         });
     }

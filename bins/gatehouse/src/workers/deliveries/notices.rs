@@ -6,7 +6,7 @@ use actix_web::web;
 use audit::{EventData as _, events::webhooks::WebhookFailing};
 use directory::Message;
 use gate::meter;
-use kernel::{Env, StoreResult};
+use kernel::{Env, StoreResult, TenantId};
 use store::{FailingWebhook, WebhookNotice, WebhookUpkeep};
 use tokio::{
     sync::mpsc::{Receiver, Sender, channel},
@@ -95,7 +95,7 @@ impl Notices<'_> {
         let page = self.page(&notice);
         let message =
             Message::webhook_failing(&notice.tenant, &notice.webhook.name, since, disabled_after, &page);
-        self.send(&notice, &message).await;
+        self.send(&tenant, &notice, &message).await;
     }
 
     async fn tell_disabled(&self, key: &Key, reason: DisabledReason) {
@@ -115,7 +115,7 @@ impl Notices<'_> {
         };
         let page = self.page(&notice);
         let message = Message::webhook_disabled(&notice.tenant, &notice.webhook.name, reason, &page);
-        self.send(&notice, &message).await;
+        self.send(&key.tenant, &notice, &message).await;
     }
 
     /// Returns the address of the webhook's page.
@@ -124,9 +124,9 @@ impl Notices<'_> {
         format!("{base_url}{}?id={}", crate::pages::WEBHOOKS, notice.webhook.id)
     }
 
-    async fn send(&self, notice: &WebhookNotice, message: &Message) {
+    async fn send(&self, tenant: &TenantId, notice: &WebhookNotice, message: &Message) {
         if let Some(mail) = &self.site.mail {
-            mail.send_to_all(&notice.recipients, message).await;
+            mail.notify(tenant.as_str(), &notice.recipients, message).await;
         }
     }
 }

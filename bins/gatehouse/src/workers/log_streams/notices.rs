@@ -55,7 +55,7 @@ impl Notices<'_> {
         let page = format!("{base_url}{}?id={}", crate::pages::LOG_STREAMS, failing.key.stream);
         let (tenant, name) = (&notice.tenant, &notice.stream.name);
         let message = Message::log_stream_failing(tenant, name, failing.since, &failing.problem, &page);
-        mail.send_to_all(&notice.recipients, &message).await;
+        mail.notify(failing.key.tenant.as_str(), &notice.recipients, &message).await;
         Ok(())
     }
 }

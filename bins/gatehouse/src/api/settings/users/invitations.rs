@@ -23,7 +23,7 @@ use utoipa::ToSchema;
 use super::{consume_for_role, may_receive_links, require_for_role};
 use crate::{
     api::{Answer, Call, openapi::values},
-    people::{count_mails, deliver},
+    people::{count_mails, deliver, invitations},
 };
 
 /// Maximum number of addresses per request.
@@ -125,7 +125,8 @@ pub(crate) async fn invite_users(
         let consumed = consume_for_role(ctx, tx, &by, &role, &proof).await?;
         let mut events = consumed.events()?;
         let (created, invited) = create_all(ctx, tx, emails, role, site.mail.is_some()).await?;
-        count_mails(&site, ctx, tx, created.iter().filter_map(Created::recipient)).await?;
+        let recipients = || created.iter().filter_map(Created::recipient);
+        count_mails(&site, ctx, tx, |tenant| invitations(tenant, recipients())).await?;
         events.extend(invited);
         Ok::<_, Problem>(Audited::of_changes(created, events))
     };

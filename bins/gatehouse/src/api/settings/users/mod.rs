@@ -171,7 +171,7 @@ pub(crate) async fn invite_user(
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let consumed = consume_for_role(ctx, tx, &by, &role, &proof).await?;
         let person = directory::create_person(ctx, tx, NewPerson { email, role, display_name }).await?;
-        people::count_mails(&site, ctx, tx, &person.email).await?;
+        people::count_mails(&site, ctx, tx, |tenant| people::invitations(tenant, &person.email)).await?;
         let mut events = consumed.events()?;
         let link = sign_in::reset::issue_link(ctx, tx, &person, LinkKind::Invitation).await?;
         events.push(Event::new(

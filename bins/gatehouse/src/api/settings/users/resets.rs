@@ -1,7 +1,10 @@
 //! `POST /api/settings/users/{id}/reset-password` and `…/reset-factors`
 
+use std::slice;
+
 use actix_web::post;
-use directory::Person;
+use credentials::attempts;
+use directory::{Message, Person};
 use kernel::{Ctx, UserId};
 use serde::Serialize;
 use sign_in::reset;
@@ -56,7 +59,7 @@ struct FactorsReset {
         (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
         (status = 404, description = "The tenant has no active user with this ID."),
         (status = 409, description = "LOCKOUT_PROTECTION: no administrator could sign in afterwards."),
-        (status = 429, description = "RATE_LIMITED, with header Retry-After: too many mails of the tenant or to the user."),
+        (status = 429, description = "RATE_LIMITED, with header Retry-After: too many mails to the user."),
     )
 )]
 #[post("/api/settings/users/{id}/reset-password")]
@@ -70,7 +73,10 @@ pub(crate) async fn reset_user_password(
     let site = call.site.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
         let act = async |tx: &mut Tx, person: &Person| {
-            count_mails(&site, ctx, tx, &person.email).await?;
+            if let Some(email) = &person.email {
+                let limits = |tenant: &_| attempts::password_reset(tenant, &email.key());
+                count_mails(&site, ctx, tx, limits).await?;
+            }
             Ok(reset::reset_password(ctx, tx, &id, sent).await?)
         };
         let (done, step_up) = act_on((&by, &id), &proof, &site, ctx, tx, act).await?;
@@ -92,7 +98,6 @@ pub(crate) async fn reset_user_password(
         (status = 200, description = "The factors are removed.", body = FactorsReset),
         (status = 401, description = "STEP_UP_REQUIRED, with header WWW-Authenticate."),
         (status = 409, description = "LOCKOUT_PROTECTION: no administrator could sign in afterwards."),
-        (status = 429, description = "RATE_LIMITED, with header Retry-After: too many mails of the tenant or to the user."),
     )
 )]
 #[post("/api/settings/users/{id}/reset-factors")]
@@ -104,19 +109,15 @@ pub(crate) async fn reset_user_factors(
     let by = call.caller().holder.roles.clone();
     let site = call.site.clone();
     let work = async move |ctx: &Ctx, tx: &mut Tx| {
-        let act = async |tx: &mut Tx, person: &Person| {
-            count_mails(&site, ctx, tx, &person.email).await?;
-            Ok(reset::reset_factors(ctx, tx, &id).await?)
-        };
+        let act = async |tx: &mut Tx, _: &Person| Ok(reset::reset_factors(ctx, tx, &id).await?);
         let (done, step_up) = act_on((&by, &id), &proof, &site, ctx, tx, act).await?;
         Ok::<_, Problem>(done.with(step_up))
     };
     let reset::FactorsReset { person, removed, revoked_tokens } = call.write(work).await?;
-    if let (Some(mail), Some(email)) = (&call.site.mail, &person.email)
-        && let Err(error) = mail.send(email, directory::Message::factors_reset()).await
-    {
-        // The reset succeeded, and the next sign-in reports it, too.
-        tracing::warn!(%error, user = %person.id, "the email about a factor reset could not be sent");
+    if let Some(mail) = &call.site.mail {
+        // Also if this fails, the next sign-in reports the reset.
+        let about = person.id.as_str();
+        mail.notify(about, slice::from_ref(&person), &Message::factors_reset()).await;
     }
     Ok(answer(&FactorsReset { removed, revoked_tokens }))
 }

@@ -6,7 +6,7 @@ use directory::Role;
 use serde_json::json;
 use store::testing::Kind;
 
-use crate::support::{MailServer, Server};
+use crate::support::{Answer, MailServer, Server};
 
 /// Decodes the text of a mail.
 fn decoded(message: &str) -> String {
@@ -58,37 +58,56 @@ fn mails_to_one_address_are_limited_and_a_refused_act_changes_nothing() {
         let (_, admin) = server.signed_in(&acme, "admin@example.com", Role::Admin);
         let (_, neighbor) = server.signed_in(&other, "admin@example.org", Role::Admin);
         let ada = json!({ "email": "ada@example.com" });
-        let invited = admin.post("/api/settings/users", &ada).json();
-        let reset = format!("/api/settings/users/{}/reset-password", invited["id"].as_str().unwrap());
+        let id = admin.post("/api/settings/users", &ada).json()["id"].as_str().unwrap().to_owned();
+        let user = format!("/api/settings/users/{id}");
+        let reset = format!("{user}/reset-password");
         for number in 2..=10 {
             let answer = server.proved(&admin, "USER_ADMIN_CHANGE").post(&reset, &json!({}));
             assert_eq!((answer.status, &answer.json()["sent"]), (200, &json!(true)), "{number}");
         }
-        let started = |server: &Server| {
+        let started = || {
             let entries = server.entries(&acme);
             entries.iter().filter(|entry| entry.action == "ACCOUNT_PASSWORD_RESET_STARTED").count()
         };
-        assert_eq!(started(&server), 9);
+        assert_eq!(started(), 9);
         let proved = server.proved(&admin, "USER_ADMIN_CHANGE");
-        let refusals = [
-            proved.post(&reset, &json!({})),
-            proved.post(&reset.replace("password", "factors"), &json!({})),
-            neighbor.post("/api/settings/users", &ada),
-            neighbor.post(
-                "/api/settings/users/invitations",
-                &json!({ "emails": ["bob@example.com", "ADA@example.com"] }),
-            ),
-        ];
-        for refused in refusals {
-            assert_eq!((refused.status, &refused.json()["code"]), (429, &json!("RATE_LIMITED")));
-            let seconds: u64 = refused.header("retry-after").parse().unwrap();
+        let refused = |answer: Answer| {
+            assert_eq!(
+                (answer.status, &answer.json()["code"]),
+                (429, &json!("RATE_LIMITED")),
+                "{}",
+                answer.text
+            );
+            let seconds: u64 = answer.header("retry-after").parse().unwrap();
             assert!((3000..=3600).contains(&seconds), "{seconds}");
-        }
-        assert_eq!(started(&server), 9);
-        assert_eq!(neighbor.get("/api/settings/users").json()["users"].as_array().map(Vec::len), Some(1));
-        // The refusals consumed no step-up.
-        let role = json!({ "role": "ADMIN" });
-        let user = format!("/api/settings/users/{}", invited["id"].as_str().unwrap());
-        assert_eq!(proved.send("PATCH", &user, Some(&role)).status, 200);
+        };
+        refused(proved.post(&reset, &json!({})));
+        assert_eq!(started(), 9);
+        // The refusal consumed no step-up. Factors can always be reset.
+        assert_eq!(proved.post(&format!("{user}/reset-factors"), &json!({})).status, 200);
+
+        // The address was used up by mails, not by the user.
+        assert_eq!(server.proved(&admin, "USER_ADMIN_CHANGE").send("DELETE", &user, None).status, 200);
+        let both = json!({ "emails": ["bob@example.com", "ADA@example.com"] });
+        refused(admin.post("/api/settings/users", &ada));
+        refused(admin.post("/api/settings/users/invitations", &both));
+        assert_eq!(admin.get("/api/settings/users").json()["users"].as_array().map(Vec::len), Some(1));
+        // Another tenant has mails of its own.
+        let invited = neighbor.post("/api/settings/users/invitations", &both).json();
+        let sent = invited["invitations"].as_array().unwrap();
+        assert!(sent.iter().all(|one| one["userId"].is_string() && one.get("error").is_none()), "{invited}");
+    }
+}
+
+#[test]
+fn links_in_responses_are_not_limited() {
+    let server = Server::start(Kind::Sqlite, &[]);
+    let tenant = server.tenant("acme");
+    let (_, admin) = server.signed_in(&tenant, "admin@example.com", Role::Admin);
+    let (ada, _) = server.signed_in(&tenant, "ada@example.com", Role::Member);
+    for _ in 0..11 {
+        let proved = server.proved(&admin, "USER_ADMIN_CHANGE");
+        let answer = proved.post(&format!("/api/settings/users/{}/reset-password", ada.id), &json!({}));
+        assert!(answer.json()["link"].is_string(), "{}", answer.text);
     }
 }
